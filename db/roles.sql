@@ -1,0 +1,9 @@
+-- The responder's rights and no more: it writes receipts and effects, and reads nothing
+-- that it did not write. Run it as the tables' owner, in their search_path:
+--   psql -v role=hookonce_web -f roles.sql
+-- The role must exist: CREATE ROLE hookonce_web LOGIN;
+
+GRANT SELECT, INSERT ON webhook_inbox TO :"role";
+GRANT UPDATE (deliveries, last_delivery_at) ON webhook_inbox TO :"role";
+GRANT SELECT, INSERT, UPDATE ON invoices TO :"role";
+GRANT SELECT, INSERT ON ledger_entries, outbox, webhook_reviews TO :"role";

@@ -1,0 +1,77 @@
+/* conf.h: the configuration, read once and then only looked at.
+ * A file in INI form, or the environment alone (DATABASE_URL, STRIPE_WEBHOOK_SECRET).
+ * One table (conf_keys.c) has every key: it reads, checks and prints them. A mistake is
+ * one message with the file, the line and what to do. Owns all it points to; secrets
+ * are wiped when it is freed. Never talks to the database. */
+#ifndef HOOKONCE_CONF_H
+#define HOOKONCE_CONF_H
+
+#include "buf.h"
+#include "compiler.h"
+#include "scheme.h"
+#include "secret.h"
+#include "status.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+#define CONF_ENDPOINTS_MAX 64
+#define CONF_ERROR_MAX     512
+#define CONF_PATH_MAX      1024
+
+/* A secret as it is written: literal, env:NAME or file:PATH. */
+struct conf_secret {
+    char *text;
+    int line;
+};
+
+struct conf_endpoint {
+    char *name; /* the receipt's endpoint */
+    char *path; /* NULL: answers on every path */
+    const struct scheme *scheme;
+    struct secrets secrets;
+    int tolerance;   /* seconds; -1 until set: the scheme's */
+    size_t max_body; /* bytes */
+    int livemode;    /* 1 or 0: applies such events alone; -1: both */
+    char *account;   /* "none", "any", or the one account whose events are applied */
+    int line;        /* of its section */
+    int written_count;
+    struct conf_secret written[SECRETS_MAX];
+};
+
+struct conf {
+    char *source; /* the file, or "the environment" */
+    char *database;
+    bool healthz;
+    int count;
+    struct conf_endpoint endpoints[CONF_ENDPOINTS_MAX];
+};
+
+/* Where variables come from: the request's parameters first, then the process's
+ * environment. A client can only make names that begin with HTTP_. */
+struct conf_lookup {
+    const char *(*param)(void *io, const char *name); /* NULL: the process's alone */
+    void *io;
+};
+
+/* The variable, NULL when it is absent or empty. */
+const char *conf_variable(const struct conf_lookup *lookup, const char *name);
+
+/* Which file holds the configuration: HOOKONCE_CONF, ~/.hookonce.conf of the effective
+ * user, /etc/hookonce.conf. "" when there is none: the environment alone then decides. */
+void conf_find(const struct conf_lookup *lookup, char path[CONF_PATH_MAX]);
+
+/* Reads path ("": the environment) into *out, to be freed by conf_free. With ST_CONF
+ * error holds "FILE:LINE: what is wrong; what to do". */
+enum status conf_load(const char *path, const struct conf_lookup *lookup, struct conf **out,
+                      char error[CONF_ERROR_MAX]) MUST_CHECK;
+void conf_free(struct conf *conf);
+
+/* The endpoint that answers on a path, a final slash aside; NULL when there is none. */
+const struct conf_endpoint *conf_route(const struct conf *conf, const char *path);
+/* The endpoint of that name; NULL when there is none. */
+const struct conf_endpoint *conf_endpoint(const struct conf *conf, const char *name);
+
+/* The effective configuration in the file's own form, secrets masked. */
+void conf_print(const struct conf *conf, struct buf *out);
+
+#endif

@@ -1,0 +1,197 @@
+#include "cmd.h"
+
+#include "clock.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FILE_MAX = 64 << 20 };
+
+enum status cmd_fail(enum status status, const char *format, ...)
+{
+    va_list args;
+
+    fflush(stdout);
+    fputs("hookonce: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return status;
+}
+
+void cmd_help(const struct cmd *cmd)
+{
+    char left[64];
+
+    printf("usage: hookonce %s%s%s%s\n\n%s.\n", cmd->name,
+           cmd->options[0].name != NULL ? " [OPTIONS]" : "", cmd->args[0] != '\0' ? " " : "",
+           cmd->args, cmd->summary);
+    if (cmd->text != NULL)
+        printf("%s\n", cmd->text);
+    if (cmd->options[0].name != NULL)
+        puts("");
+    for (const struct cmd_option *o = cmd->options; o->name != NULL; o++) {
+        snprintf(left, sizeof(left), "--%s%s%s", o->name, o->arg != NULL ? " " : "",
+                 o->arg != NULL ? o->arg : "");
+        printf("  %-22s %s\n", left, o->help);
+    }
+}
+
+enum status cmd_parse(const struct cmd *cmd, int argc, char **argv, struct cmd_line *line)
+{
+    struct option longs[CMD_OPTIONS_MAX + 2];
+    int count = 0, got, which = 0;
+
+    memset(line, 0, sizeof(*line));
+    memset(longs, 0, sizeof(longs));
+    for (; cmd->options[count].name != NULL && count < CMD_OPTIONS_MAX; count++) {
+        longs[count].name = cmd->options[count].name;
+        longs[count].has_arg = cmd->options[count].arg != NULL;
+    }
+    longs[count].name = "help";
+    opterr = 0;
+    optind = 1;
+    while ((got = getopt_long(argc, argv, ":", longs, &which)) == 0) {
+        if (which == count) {
+            cmd_help(cmd);
+            line->helped = true;
+            return ST_OK;
+        }
+        line->value[which] = optarg != NULL ? optarg : "";
+    }
+    if (got != -1)
+        return cmd_fail(ST_USAGE, "%s %s: see hookonce %s --help", argv[optind - 1],
+                        got == ':' ? "needs a value" : "is no option here", cmd->name);
+    line->count = argc - optind;
+    line->args = argv + optind;
+    if (line->count > 0 && cmd->args[0] == '\0')
+        return cmd_fail(ST_USAGE, "%s takes no argument such as %s: see hookonce %s --help",
+                        cmd->name, line->args[0], cmd->name);
+    return ST_OK;
+}
+
+enum status cmd_conf(const char *path, struct conf **out)
+{
+    const struct conf_lookup lookup = {NULL, NULL};
+    char found[CONF_PATH_MAX], error[CONF_ERROR_MAX];
+    enum status status;
+
+    if (path == NULL) {
+        conf_find(&lookup, found);
+        path = found;
+    }
+    status = conf_load(path, &lookup, out, error);
+    return status == ST_OK ? ST_OK : cmd_fail(status, "%s", error);
+}
+
+enum status cmd_db_fail(const struct db *db, enum status status)
+{
+    return cmd_fail(status, "%s: %s", status_text(status), db_error(db));
+}
+
+enum status cmd_db(const char *config, const char *url, int seconds, struct db **out)
+{
+    struct conf *conf = NULL;
+    enum status status;
+
+    *out = NULL;
+    if (url == NULL) {
+        status = cmd_conf(config, &conf);
+        if (status != ST_OK)
+            return status;
+        url = conf->database;
+    }
+    *out = db_new(url);
+    conf_free(conf);
+    if (*out == NULL)
+        return cmd_fail(ST_NOMEM, "out of memory");
+    db_until(*out, clock_ms() + (int64_t)seconds * 1000);
+    status = db_ready(*out);
+    if (status == ST_OK)
+        return ST_OK;
+    (void)cmd_db_fail(*out, status);
+    db_free(*out);
+    *out = NULL;
+    return status;
+}
+
+enum status cmd_read(const char *path, struct buf *out)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    enum status status = ST_OK;
+    size_t got;
+    char *to;
+
+    buf_init(out, FILE_MAX);
+    if (file == NULL)
+        return cmd_fail(ST_IO, "%s cannot be read: %s", path, strerror(errno));
+    do {
+        to = buf_space(out, 65536);
+        got = to == NULL ? 0 : fread(to, 1, 65536, file);
+        if (to != NULL)
+            buf_grew(out, got);
+    } while (got > 0);
+    if (ferror(file))
+        status = cmd_fail(ST_IO, "%s cannot be read: %s", path, strerror(errno));
+    else if (buf_failed(out))
+        status = cmd_fail(ST_IO, "%s is longer than 64 MiB", path);
+    if (file != stdin)
+        fclose(file);
+    return status;
+}
+
+/* A secret from the command line would stand in ps; from a file or a variable it does not. */
+static enum status given_secret(const char *provider, const char *secret, struct cmd_signer *signer)
+{
+    struct buf text, key;
+    const char *wrong;
+    enum status status = ST_OK;
+
+    signer->scheme = scheme_find(provider);
+    if (signer->scheme == NULL)
+        return cmd_fail(ST_USAGE, "there is no provider %s: use stripe", provider);
+    buf_init(&text, FILE_MAX);
+    if (strncmp(secret, "file:", 5) == 0)
+        status = cmd_read(secret + 5, &text);
+    else if (strncmp(secret, "env:", 4) == 0)
+        buf_text(&text, getenv(secret + 4) != NULL ? getenv(secret + 4) : "");
+    else
+        buf_text(&text, secret);
+    if (status == ST_OK && text.data != NULL) {
+        wrong = scheme_key(signer->scheme, text.data, &key);
+        status = wrong != NULL ? cmd_fail(ST_USAGE, "the secret %s", wrong)
+                               : secrets_add(&signer->secrets, key.data, key.len);
+        buf_wipe(&key);
+    }
+    buf_wipe(&text);
+    return status;
+}
+
+enum status cmd_signer(const char *provider, const char *secret, const char *endpoint,
+                       const char *config, struct cmd_signer *signer)
+{
+    const struct conf_endpoint *e;
+    struct conf *conf;
+    enum status status;
+
+    memset(signer, 0, sizeof(*signer));
+    if (secret != NULL)
+        return given_secret(provider == NULL ? "stripe" : provider, secret, signer);
+    status = cmd_conf(config, &conf);
+    if (status != ST_OK)
+        return status;
+    e = endpoint == NULL ? &conf->endpoints[0] : conf_endpoint(conf, endpoint);
+    if (e == NULL) {
+        status = cmd_fail(ST_USAGE, "the configuration has no endpoint %s", endpoint);
+    } else {
+        signer->scheme = e->scheme;
+        status = secrets_add(&signer->secrets, e->secrets.of[0].key, e->secrets.of[0].len);
+    }
+    conf_free(conf);
+    return status;
+}

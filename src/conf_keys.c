@@ -1,0 +1,233 @@
+#include "conf_keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char no_memory[] = "out of memory";
+
+static const char *set_text(char **to, const char *value)
+{
+    free(*to);
+    *to = strdup(value);
+    return *to == NULL ? no_memory : NULL;
+}
+
+/* A plain number within bounds; K and M multiply by 1024 where allowed. */
+static bool number(const char *text, long low, long high, bool units, long *out)
+{
+    char *end;
+
+    if (text[0] < '0' || text[0] > '9' || strlen(text) > 12)
+        return false;
+    *out = strtol(text, &end, 10);
+    if (units && (*end == 'K' || *end == 'M'))
+        *out *= *end++ == 'K' ? 1024 : 1024 * 1024;
+    return *end == '\0' && *out >= low && *out <= high;
+}
+
+static bool on_off(const char *text, bool *out)
+{
+    *out = strcmp(text, "on") == 0 || strcmp(text, "true") == 0 || strcmp(text, "yes") == 0;
+    return *out || strcmp(text, "off") == 0 || strcmp(text, "false") == 0 ||
+           strcmp(text, "no") == 0;
+}
+
+/* Lines of a long connection string are joined by a blank: inih's lines are short. */
+static const char *set_database(struct conf_target *t, const char *value)
+{
+    struct buf joined;
+    const char *wrong;
+
+    if (value[0] == '\0')
+        return "is empty: write a connection string, such as postgresql:///billing";
+    buf_init(&joined, 8192);
+    if (t->conf->database != NULL)
+        buf_format(&joined, "%s ", t->conf->database);
+    buf_text(&joined, value);
+    wrong = buf_failed(&joined) ? "is too long" : set_text(&t->conf->database, joined.data);
+    buf_wipe(&joined);
+    return wrong;
+}
+
+/* The password of a connection string, in either form, is not shown. */
+static void show_database(const struct conf *conf, const struct conf_endpoint *e UNUSED,
+                          struct buf *out)
+{
+    const char *text = conf->database == NULL ? "" : conf->database;
+    const char *at = strrchr(text, '@'), *user = strstr(text, "://"), *colon;
+
+    if (user != NULL && at != NULL && (colon = strchr(user + 3, ':')) != NULL && colon < at) {
+        buf_format(out, "%.*s:********", (int)(colon - text), text);
+        text = at;
+    }
+    while ((colon = strstr(text, "password=")) != NULL) {
+        buf_format(out, "%.*spassword=********", (int)(colon - text), text);
+        text = colon + 9;
+        text += strcspn(text, text[0] == '\'' ? "" : " &");
+    }
+    buf_text(out, text);
+}
+
+static const char *set_healthz(struct conf_target *t, const char *value)
+{
+    return on_off(value, &t->conf->healthz) ? NULL : "must be on or off";
+}
+
+static void show_healthz(const struct conf *conf, const struct conf_endpoint *e UNUSED,
+                         struct buf *out)
+{
+    buf_text(out, conf->healthz ? "on" : "off");
+}
+
+static const char *set_path(struct conf_target *t, const char *value)
+{
+    if (value[0] != '/' || strpbrk(value, " \t?#%") != NULL || strstr(value, "//") != NULL)
+        return "must begin with a slash and hold no blank, query or %: such as /webhooks/stripe";
+    return set_text(&t->endpoint->path, value);
+}
+
+static void show_path(const struct conf *conf UNUSED, const struct conf_endpoint *e,
+                      struct buf *out)
+{
+    buf_text(out, e->path == NULL ? "(every path)" : e->path);
+}
+
+static const char *set_provider(struct conf_target *t, const char *value)
+{
+    t->endpoint->scheme = scheme_find(value);
+    return t->endpoint->scheme != NULL ? NULL : "is not a known provider: use stripe";
+}
+
+static void show_provider(const struct conf *conf UNUSED, const struct conf_endpoint *e,
+                          struct buf *out)
+{
+    buf_text(out, scheme_provider(e->scheme));
+}
+
+static const char *set_secret(struct conf_target *t, const char *value)
+{
+    struct conf_secret *written = &t->endpoint->written[t->endpoint->written_count];
+
+    if (t->endpoint->written_count == SECRETS_MAX)
+        return "is one too many: eight secrets are the most, take old ones away";
+    written->line = t->line;
+    written->text = strdup(value);
+    if (written->text == NULL)
+        return no_memory;
+    t->endpoint->written_count++;
+    return NULL;
+}
+
+/* Where a secret comes from is shown, a literal one is not. */
+static void show_secret(const struct conf *conf UNUSED, const struct conf_endpoint *e,
+                        struct buf *out)
+{
+    for (int i = 0; i < e->written_count; i++) {
+        const char *text = e->written[i].text;
+        bool named = strncmp(text, "env:", 4) == 0 || strncmp(text, "file:", 5) == 0;
+
+        buf_format(out, "%s%s", i == 0 ? "" : "\nsecret = ", named ? text : "********");
+    }
+}
+
+static const char *set_mode(struct conf_target *t UNUSED, const char *value)
+{
+    return strcmp(value, "sync") == 0 ? NULL : "is not a known mode: use sync";
+}
+
+static void show_mode(const struct conf *conf UNUSED, const struct conf_endpoint *e UNUSED,
+                      struct buf *out)
+{
+    buf_text(out, "sync");
+}
+
+static const char *set_tolerance(struct conf_target *t, const char *value)
+{
+    long seconds;
+
+    if (!number(value, 1, 604800, false, &seconds))
+        return "must be whole seconds from 1 to 604800";
+    t->endpoint->tolerance = (int)seconds;
+    return NULL;
+}
+
+static void show_tolerance(const struct conf *conf UNUSED, const struct conf_endpoint *e,
+                           struct buf *out)
+{
+    buf_format(out, "%d", e->tolerance);
+}
+
+static const char *set_max_body(struct conf_target *t, const char *value)
+{
+    long bytes;
+
+    if (!number(value, 1024, 64L << 20, true, &bytes))
+        return "must be bytes from 1024 to 67108864 (or 1K to 64M)";
+    t->endpoint->max_body = (size_t)bytes;
+    return NULL;
+}
+
+static void show_max_body(const struct conf *conf UNUSED, const struct conf_endpoint *e,
+                          struct buf *out)
+{
+    buf_format(out, "%zu", e->max_body);
+}
+
+static const char *set_livemode(struct conf_target *t, const char *value)
+{
+    bool on;
+
+    if (!on_off(value, &on))
+        return "must be true (live events alone) or false (test events alone)";
+    t->endpoint->livemode = on;
+    return NULL;
+}
+
+static void show_livemode(const struct conf *conf UNUSED, const struct conf_endpoint *e,
+                          struct buf *out)
+{
+    buf_text(out, e->livemode < 0 ? "(both)" : e->livemode > 0 ? "true" : "false");
+}
+
+static const char *set_account(struct conf_target *t, const char *value)
+{
+    if (strcmp(value, "none") != 0 && strcmp(value, "any") != 0 &&
+        (strncmp(value, "acct_", 5) != 0 || value[5] == '\0'))
+        return "must be none, any, or one account (acct_...)";
+    return set_text(&t->endpoint->account, value);
+}
+
+static void show_account(const struct conf *conf UNUSED, const struct conf_endpoint *e,
+                         struct buf *out)
+{
+    buf_text(out, e->account);
+}
+
+static const struct conf_key keys[] = {
+    {CONF_GLOBAL, "database", true, set_database, show_database,
+     "libpq connection string; several lines are joined"},
+    {CONF_GLOBAL, "healthz", false, set_healthz, show_healthz, "answer GET /healthz (off)"},
+    {CONF_ENDPOINT, "path", false, set_path, show_path, "where it answers"},
+    {CONF_ENDPOINT, "provider", false, set_provider, show_provider, "who sends"},
+    {CONF_ENDPOINT, "secret", true, set_secret, show_secret, "literal, env:NAME or file:PATH"},
+    {CONF_ENDPOINT, "mode", false, set_mode, show_mode, "sync"},
+    {CONF_ENDPOINT, "tolerance", false, set_tolerance, show_tolerance,
+     "seconds a signature may be old"},
+    {CONF_ENDPOINT, "max_body", false, set_max_body, show_max_body, "bytes (1M)"},
+    {CONF_ENDPOINT, "livemode", false, set_livemode, show_livemode, "apply live or test alone"},
+    {CONF_ENDPOINT, "account", false, set_account, show_account, "none, any or acct_... (none)"},
+};
+
+const struct conf_key *conf_key_find(enum conf_section section, const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+        if (keys[i].section == section && strcmp(keys[i].name, name) == 0)
+            return &keys[i];
+    }
+    return NULL;
+}
+
+const struct conf_key *conf_key_at(size_t n)
+{
+    return n < ARRAY_LEN(keys) ? &keys[n] : NULL;
+}

@@ -1,0 +1,86 @@
+/* What is done with a configuration once it is read. */
+#include "conf.h"
+
+#include "conf_keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void wipe(char *text)
+{
+    if (text != NULL)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+void conf_free(struct conf *conf)
+{
+    if (conf == NULL)
+        return;
+    for (int i = 0; i < conf->count; i++) {
+        struct conf_endpoint *e = &conf->endpoints[i];
+
+        free(e->name);
+        free(e->path);
+        free(e->account);
+        secrets_release(&e->secrets);
+        for (int s = 0; s < e->written_count; s++)
+            wipe(e->written[s].text);
+    }
+    wipe(conf->database);
+    free(conf->source);
+    free(conf);
+}
+
+/* The path's length without a final slash; "/" alone stays. */
+static size_t path_len(const char *path)
+{
+    size_t len = strlen(path);
+
+    return len > 1 && path[len - 1] == '/' ? len - 1 : len;
+}
+
+const struct conf_endpoint *conf_route(const struct conf *conf, const char *path)
+{
+    size_t len = path_len(path);
+
+    for (int i = 0; i < conf->count; i++) {
+        const struct conf_endpoint *e = &conf->endpoints[i];
+
+        if (e->path == NULL || (path_len(e->path) == len && memcmp(e->path, path, len) == 0))
+            return e;
+    }
+    return NULL;
+}
+
+const struct conf_endpoint *conf_endpoint(const struct conf *conf, const char *name)
+{
+    for (int i = 0; i < conf->count; i++) {
+        if (strcmp(conf->endpoints[i].name, name) == 0)
+            return &conf->endpoints[i];
+    }
+    return NULL;
+}
+
+static void print_section(const struct conf *conf, const struct conf_endpoint *e, struct buf *out)
+{
+    const struct conf_key *key;
+
+    for (size_t n = 0; (key = conf_key_at(n)) != NULL; n++) {
+        if ((key->section == CONF_ENDPOINT) != (e != NULL))
+            continue;
+        buf_format(out, "%s = ", key->name);
+        key->show(conf, e, out);
+        buf_text(out, "\n");
+    }
+}
+
+void conf_print(const struct conf *conf, struct buf *out)
+{
+    buf_format(out, "# from %s\n", conf->source);
+    print_section(conf, NULL, out);
+    for (int i = 0; i < conf->count; i++) {
+        buf_format(out, "\n[endpoint %s]\n", conf->endpoints[i].name);
+        print_section(conf, &conf->endpoints[i], out);
+    }
+}

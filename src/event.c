@@ -1,0 +1,103 @@
+#include "event.h"
+
+#include "field.h"
+#include "jsontext.h"
+
+#include <json-c/json_tokener.h>
+#include <limits.h>
+#include <string.h>
+
+/* json-c's strict mode refuses white space behind the end, RFC 8259 does not. */
+static size_t trimmed(const char *text, size_t len)
+{
+    while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL)
+        len--;
+    return len;
+}
+
+static enum status parse(struct event *event)
+{
+    struct json_tokener *tokener = json_tokener_new_ex(EVENT_DEPTH_MAX);
+    size_t len = trimmed(event->text, event->len);
+    enum status status = ST_NOMEM;
+
+    if (tokener == NULL || len > INT_MAX)
+        goto out;
+    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+    event->json = json_tokener_parse_ex(tokener, event->text, (int)len);
+    switch (json_tokener_get_error(tokener)) {
+    case json_tokener_success:
+        status = json_tokener_get_parse_end(tokener) == len ? ST_OK : ST_JSON;
+        break;
+    case json_tokener_error_depth:
+        status = ST_JSON_DEPTH;
+        break;
+    default: /* "continue" too: the text ended before its value did */
+        status = ST_JSON;
+    }
+out:
+    if (tokener != NULL)
+        json_tokener_free(tokener);
+    return status;
+}
+
+/* An id or a type that holds a replacement is not what the provider sent. */
+static bool replaced(const struct event *event, const char *name)
+{
+    return event->fixed.len > 0 && strstr(name, "\xef\xbf\xbd") != NULL;
+}
+
+static enum status read_envelope(struct event *event)
+{
+    struct json_object *json = event->json;
+    bool livemode;
+
+    if (field_text(json, "id", EVENT_NAME_MAX, &event->id) != FIELD_OK ||
+        replaced(event, event->id))
+        return ST_EVENT_ID;
+    if (field_text(json, "type", EVENT_NAME_MAX, &event->type) != FIELD_OK ||
+        replaced(event, event->type))
+        return ST_EVENT_TYPE;
+    if (field_text(json, "account", EVENT_NAME_MAX, &event->account) == FIELD_BAD)
+        return ST_EVENT_ACCOUNT;
+    event->livemode = field_bool(json, "livemode", &livemode) == FIELD_OK ? livemode : -1;
+    if (field_int(json, "created", &event->created) != FIELD_OK || event->created < 0)
+        event->created = 0; /* thin events have a text there */
+    return ST_OK;
+}
+
+enum status event_parse(const struct verified *verified, struct event *event)
+{
+    enum status status;
+
+    memset(event, 0, sizeof(*event));
+    buf_init(&event->fixed, verified_len(verified));
+    event->text = verified_body(verified);
+    event->len = verified_len(verified);
+    if (trimmed(event->text, event->len) == 0)
+        return ST_JSON;
+    status = jsontext_check(event->text, event->len, &event->fixed);
+    if (status != ST_OK)
+        return status;
+    if (event->text[strspn(event->text, " \t\r\n")] != '{')
+        return ST_JSON_OBJECT;
+    if (event->fixed.len > 0) {
+        event->raw = event->text;
+        event->raw_len = event->len;
+        event->text = event->fixed.data;
+    }
+    status = parse(event);
+    return status == ST_OK ? read_envelope(event) : status;
+}
+
+void event_release(struct event *event)
+{
+    json_object_put(event->json);
+    buf_release(&event->fixed);
+    memset(event, 0, sizeof(*event));
+}
+
+struct json_object *event_object(const struct event *event)
+{
+    return field_get(field_get(event->json, "data"), "object");
+}

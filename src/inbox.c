@@ -1,0 +1,161 @@
+#include "inbox.h"
+
+#include "buf.h"
+
+enum { SQL_MAX = 16384 };
+
+/* Well below a web server's patience (mod_fcgid kills 8 s after SIGTERM); the request's
+ * own deadline, which counts connecting too, is the caller's. */
+static const struct db_limits sync_limits = {.statement_ms = 4000, .lock_ms = 3000};
+
+const char *outcome_word(enum outcome outcome)
+{
+    static const char *const words[] = {
+        [OUTCOME_PROCESSED] = "processed",
+        [OUTCOME_DUPLICATE] = "duplicate",
+        [OUTCOME_IGNORED] = "ignored",
+        [OUTCOME_PARKED] = "parked",
+    };
+
+    return words[outcome];
+}
+
+/* The receipt, processed at once: $1 provider, $2 endpoint, $3 event id, $4 type,
+ * $5 payload, $6 exact bytes, $7 account, $8 livemode, $9 outcome. A concurrent delivery
+ * of the same event waits here for our COMMIT, and then finds no row to insert. */
+static const char receive_sql[] =
+    "WITH receipt AS (\n"
+    "  INSERT INTO webhook_inbox (provider, endpoint, event_id, event_type, payload,\n"
+    "                             raw_body, account, livemode, outcome, processed_at)\n"
+    "  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now())\n"
+    "  ON CONFLICT (provider, endpoint, event_id) DO NOTHING\n"
+    "  RETURNING provider, endpoint, event_id, account, livemode\n"
+    ")";
+
+/* Was there a receipt to insert? No row: the event is a duplicate. */
+static const char receive_end_sql[] = "SELECT 1 FROM receipt";
+
+/* The receipt at rest, and why: $9 is not used, $10 is the reason. */
+static const char park_sql[] =
+    "WITH receipt AS (\n"
+    "  INSERT INTO webhook_inbox (provider, endpoint, event_id, event_type, payload,\n"
+    "                             raw_body, account, livemode, available_at, last_error)\n"
+    "  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'infinity', 'parked: ' || $10)\n"
+    "  ON CONFLICT (provider, endpoint, event_id) DO NOTHING\n"
+    "  RETURNING provider, endpoint, event_id\n"
+    "), review AS (\n"
+    "  INSERT INTO webhook_reviews (provider, endpoint, event_id, reason, detail)\n"
+    "  SELECT provider, endpoint, event_id, 'parked', jsonb_build_object('field', $10)\n"
+    "    FROM receipt\n"
+    "  ON CONFLICT DO NOTHING\n"
+    ")\n"
+    "SELECT 1 FROM receipt";
+
+/* Counts a further delivery: a write, so that its 200 waits for replication too. Tells
+ * whether the body says something else; pending_webhooks differs by nature. */
+static const char count_delivery_sql[] =
+    "UPDATE webhook_inbox\n"
+    "   SET deliveries = deliveries + 1, last_delivery_at = now()\n"
+    " WHERE provider = $1 AND endpoint = $2 AND event_id = $3\n"
+    "RETURNING payload - 'pending_webhooks' <> $4 - 'pending_webhooks'";
+
+static void bind_key(struct db_params *params, const struct receipt *receipt)
+{
+    db_text(params, receipt->provider);
+    db_text(params, receipt->endpoint);
+    db_text(params, receipt->event->id);
+}
+
+static void bind_receipt(struct db_params *params, const struct receipt *receipt,
+                         const char *outcome)
+{
+    const struct event *event = receipt->event;
+
+    params->count = 0;
+    bind_key(params, receipt);
+    db_text(params, event->type);
+    db_json(params, event->text, event->len);
+    db_bytes(params, event->raw, event->raw_len);
+    db_text(params, event->account);
+    db_bool(params, event->livemode);
+    db_text(params, outcome);
+}
+
+/* Adds the handler's effect to the statement that writes the receipt. */
+static enum status apply_event(const struct handler *handler, const struct event *event,
+                               struct buf *sql, struct db_params *params, struct park *park)
+{
+    if (handler == NULL || handler->effect == NULL)
+        return ST_OK;
+    buf_text(sql, handler->effect);
+    return handler->bind(event, params, park);
+}
+
+/* Runs a statement that writes a receipt; *fresh: whether it was there to write. */
+static enum status commit_receipt(struct db *db, const char *sql, const struct db_params *params,
+                                  bool *fresh)
+{
+    struct db_rows *rows;
+    enum status status = db_transaction(db, &sync_limits, sql, params, &rows);
+
+    if (status != ST_OK)
+        return status;
+    *fresh = db_rows_count(rows) > 0;
+    db_rows_free(rows);
+    return ST_OK;
+}
+
+static enum status count_delivery(struct db *db, const struct receipt *receipt,
+                                  struct received *received)
+{
+    struct db_params params = {0};
+    struct db_rows *rows;
+    const char *differs;
+    enum status status;
+
+    bind_key(&params, receipt);
+    db_json(&params, receipt->event->text, receipt->event->len);
+    status = db_transaction(db, &sync_limits, count_delivery_sql, &params, &rows);
+    if (status != ST_OK)
+        return status;
+    if (db_rows_count(rows) > 0) {
+        differs = db_value(rows, 0, 0);
+        received->outcome = OUTCOME_DUPLICATE;
+        received->other_body = differs != NULL && differs[0] == 't';
+    } else {
+        status = ST_DB_RETRY; /* purged between the two: begin again */
+    }
+    db_rows_free(rows);
+    return status;
+}
+
+enum status receive_sync(struct db *db, const struct receipt *receipt,
+                         const struct handler *handler, struct received *received)
+{
+    struct db_params params = {0};
+    struct buf sql;
+    bool fresh = false;
+    enum status status;
+
+    received->outcome = handler == NULL ? OUTCOME_IGNORED : OUTCOME_PROCESSED;
+    received->other_body = false;
+    buf_init(&sql, SQL_MAX);
+    buf_text(&sql, receive_sql);
+    bind_receipt(&params, receipt, outcome_word(received->outcome));
+    status = apply_event(handler, receipt->event, &sql, &params, &received->parked);
+    buf_text(&sql, receive_end_sql);
+    if (status == ST_OK && buf_failed(&sql))
+        status = ST_NOMEM;
+    if (status == ST_OK) {
+        status = commit_receipt(db, sql.data, &params, &fresh);
+    } else if (status == ST_PARK) {
+        received->outcome = OUTCOME_PARKED;
+        bind_receipt(&params, receipt, NULL);
+        db_text(&params, received->parked.why);
+        status = commit_receipt(db, park_sql, &params, &fresh);
+    }
+    buf_release(&sql);
+    if (status == ST_OK && !fresh)
+        status = count_delivery(db, receipt, received);
+    return status;
+}

@@ -1,0 +1,239 @@
+#include "receive.h"
+
+#include "clock.h"
+#include "conf.h"
+#include "db.h"
+#include "delivery.h"
+#include "handler.h"
+#include "inbox.h"
+#include "log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { TRIES = 3, JITTER_LOW_MS = 20, JITTER_HIGH_MS = 250 };
+
+struct receive {
+    char named[CONF_PATH_MAX]; /* HOOKONCE_CONF when conf was read, "" without */
+    struct conf *conf;         /* NULL: not read yet, or bad */
+    char error[CONF_ERROR_MAX];
+    struct db *db;
+};
+
+struct receive *receive_new(void)
+{
+    return calloc(1, sizeof(struct receive));
+}
+
+void receive_free(struct receive *rx)
+{
+    if (rx == NULL)
+        return;
+    db_free(rx->db);
+    conf_free(rx->conf);
+    free(rx);
+}
+
+static enum status load(struct receive *rx, const struct conf_lookup *lookup)
+{
+    char path[CONF_PATH_MAX], error[CONF_ERROR_MAX];
+    enum status status;
+
+    db_free(rx->db);
+    conf_free(rx->conf);
+    rx->db = NULL;
+    conf_find(lookup, path);
+    status = conf_load(path, lookup, &rx->conf, error);
+    if (status != ST_OK) {
+        if (strcmp(error, rx->error) != 0)
+            log_say("%s", error); /* told once, not at every request */
+        memcpy(rx->error, error, sizeof(error));
+        return status;
+    }
+    rx->error[0] = '\0';
+    rx->db = db_new(rx->conf->database);
+    if (rx->db == NULL) {
+        conf_free(rx->conf);
+        rx->conf = NULL;
+        return ST_NOMEM;
+    }
+    return ST_OK;
+}
+
+/* Reads the configuration at the first request, again while it is bad, and again when a
+ * request names another one. */
+static enum status configured(struct receive *rx, const struct http_request *request)
+{
+    const struct conf_lookup lookup = {request->param, request->io};
+    const char *named = conf_variable(&lookup, "HOOKONCE_CONF");
+
+    if (named == NULL)
+        named = "";
+    if (rx->conf != NULL && strcmp(named, rx->named) == 0)
+        return ST_OK;
+    rx->named[0] = '\0';
+    strncat(rx->named, named, sizeof(rx->named) - 1);
+    return load(rx, &lookup);
+}
+
+static const char *param_or_empty(const struct http_request *request, const char *name)
+{
+    const char *value = http_param(request, name);
+
+    return value == NULL ? "" : value;
+}
+
+/* PATH_INFO alone first, then the whole path: servers cut it in different places. Never
+ * REQUEST_URI, which a rewrite leaves as it was. */
+static const struct conf_endpoint *route(const struct conf *conf,
+                                         const struct http_request *request)
+{
+    const char *script = param_or_empty(request, "SCRIPT_NAME");
+    const char *info = param_or_empty(request, "PATH_INFO");
+    const struct conf_endpoint *endpoint = NULL;
+    struct buf whole;
+
+    if (info[0] != '\0')
+        endpoint = conf_route(conf, info);
+    if (endpoint != NULL)
+        return endpoint;
+    buf_init(&whole, CONF_PATH_MAX);
+    buf_format(&whole, "%s%s", script, info);
+    if (!buf_failed(&whole))
+        endpoint = conf_route(conf, whole.data);
+    buf_release(&whole);
+    return endpoint;
+}
+
+static enum status check_encoding(const struct http_request *request)
+{
+    const char *encoding = http_param(request, "HTTP_CONTENT_ENCODING");
+
+    return encoding == NULL || strcasecmp(encoding, "identity") == 0 ? ST_OK : ST_ENCODING;
+}
+
+/* The whole raw body, after everything that can be refused without it. */
+static enum status read_body(const struct http_request *request, struct delivery *d)
+{
+    enum status status;
+    uint64_t length;
+
+    status = http_length(request, &length);
+    if (status == ST_OK && length != HTTP_LENGTH_UNKNOWN && length > d->endpoint->max_body)
+        status = ST_TOO_LARGE;
+    if (status == ST_OK)
+        status = check_encoding(request);
+    if (status == ST_OK)
+        status = http_body(request, length, d->endpoint->max_body, &d->body);
+    return status;
+}
+
+/* Whether events of this kind are applied here; others are recorded and ignored. */
+static bool wanted(const struct conf_endpoint *endpoint, const struct event *event)
+{
+    if (endpoint->livemode >= 0 && endpoint->livemode != event->livemode)
+        return false;
+    if (strcmp(endpoint->account, "any") == 0)
+        return true;
+    if (strcmp(endpoint->account, "none") == 0)
+        return event->account == NULL;
+    return event->account != NULL && strcmp(endpoint->account, event->account) == 0;
+}
+
+/* Runs the transaction, and the whole of it again when that may help. */
+static enum status store(struct receive *rx, struct delivery *d)
+{
+    const char *provider = scheme_provider(d->endpoint->scheme);
+    const struct receipt receipt = {provider, d->endpoint->name, &d->event};
+    const struct handler *handler =
+        wanted(d->endpoint, &d->event) ? handler_find(provider, d->event.type) : NULL;
+    int64_t deadline = clock_ms() + RECEIVE_BUDGET_MS;
+    enum status status;
+
+    db_until(rx->db, deadline);
+    for (;;) {
+        d->tries++;
+        status = db_ready(rx->db);
+        if (status == ST_OK)
+            status = receive_sync(rx->db, &receipt, handler, &d->received);
+        if (!status_retry(status) || d->tries == TRIES || clock_left(deadline) == 0)
+            break;
+        clock_jitter(JITTER_LOW_MS, JITTER_HIGH_MS, deadline);
+    }
+    d->db_error = status == ST_OK ? "" : db_error(rx->db);
+    return status;
+}
+
+/* A delivery's way, from method to COMMIT. */
+static enum status deliver(struct receive *rx, const struct http_request *request,
+                           struct delivery *d)
+{
+    enum status status = configured(rx, request);
+
+    d->conf_error = rx->error;
+    if (status != ST_OK)
+        return status;
+    d->endpoint = route(rx->conf, request);
+    if (d->endpoint == NULL)
+        return ST_PATH;
+    status = read_body(request, d);
+    if (status == ST_OK)
+        status = scheme_verify(d->endpoint->scheme, &d->endpoint->secrets, request, &d->body,
+                               clock_wall(), d->endpoint->tolerance, &d->signature, &d->verified);
+    if (status == ST_OK)
+        status = event_parse(d->verified, &d->event);
+    if (status == ST_OK)
+        status = store(rx, d);
+    return status;
+}
+
+/* GET or HEAD /healthz, where it is switched on. */
+static bool asks_for_health(struct receive *rx, const struct http_request *request,
+                            const char *method)
+{
+    const char *script = param_or_empty(request, "SCRIPT_NAME");
+    const char *info = param_or_empty(request, "PATH_INFO");
+
+    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+        return false;
+    if (strcmp(info, "/healthz") != 0 && (info[0] != '\0' || strcmp(script, "/healthz") != 0))
+        return false;
+    return configured(rx, request) == ST_OK && rx->conf->healthz;
+}
+
+static enum status health(struct receive *rx, struct delivery *d)
+{
+    struct db_rows *rows = NULL;
+    enum status status;
+
+    db_until(rx->db, clock_ms() + RECEIVE_BUDGET_MS);
+    status = db_ready(rx->db);
+    if (status == ST_OK)
+        status = db_query(rx->db, "SELECT 1", NULL, &rows);
+    db_rows_free(rows);
+    d->db_error = db_error(rx->db);
+    return status == ST_OK ? ST_OK : ST_DB_DOWN;
+}
+
+void receive_handle(void *self, struct http_request *request, struct http_reply *reply)
+{
+    const char *method = param_or_empty(request, "REQUEST_METHOD");
+    struct receive *rx = self;
+    struct delivery d;
+
+    delivery_init(&d, request);
+    if (strcmp(method, "POST") == 0) {
+        reply->status = deliver(rx, request, &d);
+        reply->outcome = outcome_word(d.received.outcome);
+    } else if (asks_for_health(rx, request, method)) {
+        reply->status = health(rx, &d);
+        reply->outcome = "healthy";
+        reply->head = method[0] == 'H';
+    } else {
+        reply->status = ST_METHOD;
+    }
+    if (reply->status != ST_OK || strcmp(reply->outcome, "healthy") != 0)
+        delivery_log(&d, reply->status);
+    delivery_release(&d);
+}

@@ -1,0 +1,54 @@
+#include "sqlstate.h"
+
+#include "compiler.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The first row whose prefix fits decides. */
+static const struct {
+    const char *prefix;
+    enum status status;
+} rows[] = {
+    {"08", ST_DB_LOST},       /* connection exceptions */
+    {"57P", ST_DB_LOST},      /* shutdown, crash, starting up, database dropped */
+    {"25006", ST_DB_LOST},    /* read-only: the primary is elsewhere now */
+    {"57014", ST_DB_TIMEOUT}, /* statement_timeout */
+    {"55P03", ST_DB_TIMEOUT}, /* lock_timeout */
+    {"25P03", ST_DB_TIMEOUT}, /* idle_in_transaction_session_timeout */
+    {"40", ST_DB_RETRY},      /* serialization failure, deadlock */
+    {"53", ST_DB_DOWN},       /* too many connections, disk full, out of memory */
+    {"58", ST_DB_DOWN},       /* the server's own files */
+    {"28", ST_DB_DOWN},       /* not let in */
+    {"3D000", ST_DB_DOWN},    /* no such database */
+    {"42P01", ST_DB_SCHEMA},  /* no such table */
+    {"42703", ST_DB_SCHEMA},  /* no such column */
+    {"42501", ST_DB_SCHEMA},  /* no right */
+    {"3F000", ST_DB_SCHEMA},  /* no such schema */
+};
+
+enum status sqlstate_judge(const char *sqlstate)
+{
+    if (sqlstate == NULL)
+        return ST_DB_LOST;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (strncmp(sqlstate, rows[i].prefix, strlen(rows[i].prefix)) == 0)
+            return rows[i].status;
+    }
+    return ST_DB_SQL;
+}
+
+void sqlstate_describe(const char *sqlstate, const char *message, char *out, size_t room)
+{
+    size_t len = strcspn(message, "\n");
+
+    if (sqlstate == NULL)
+        sqlstate = "-----";
+    if (strncmp(sqlstate, "22", 2) == 0) {
+        const char *value = strstr(message, ": \"");
+
+        if (value != NULL && (size_t)(value - message) < len)
+            len = (size_t)(value - message);
+    }
+    snprintf(out, room, "%s %.*s", sqlstate, (int)len, message);
+}
