@@ -38,7 +38,7 @@ void cmd_help(const struct cmd *cmd)
     for (const struct cmd_option *o = cmd->options; o->name != NULL; o++) {
         snprintf(left, sizeof(left), "--%s%s%s", o->name, o->arg != NULL ? " " : "",
                  o->arg != NULL ? o->arg : "");
-        printf("  %-22s %s\n", left, o->help);
+        printf("  %-20s %s\n", left, o->help);
     }
 }
 

@@ -19,7 +19,8 @@ struct reading {
     FILE *file;
     struct conf_target target;
     const struct conf_lookup *lookup;
-    char section[96];
+    int section_line; /* where the section began that the next keys belong to */
+    int opened_line;  /* where the one began that was opened last */
     const struct conf_key *seen[SEEN_MAX]; /* keys of this section so far */
     int seen_count;
     enum status status;
@@ -101,23 +102,23 @@ static void open_section(struct reading *r, const char *section)
     const char *name = section + strlen("endpoint ");
     struct conf *conf = r->target.conf;
 
-    snprintf(r->section, sizeof(r->section), "%s", section);
+    r->opened_line = r->section_line;
     r->seen_count = 0;
     r->target.endpoint = NULL;
     if (section[0] == '\0')
         return;
     if (strncmp(section, "endpoint ", 9) != 0 || !plain_name(name)) {
-        mistake(r, r->target.line,
+        mistake(r, r->section_line,
                 "unknown section [%s]: write [endpoint NAME], the name in "
                 "letters, digits, - and _",
                 section);
     } else if (conf_endpoint(conf, name) != NULL) {
-        mistake(r, r->target.line, "a second section [%s]: give each endpoint its own name",
+        mistake(r, r->section_line, "a second section [%s]: give each endpoint its own name",
                 section);
     } else if (conf->count == CONF_ENDPOINTS_MAX) {
-        mistake(r, r->target.line, "more than %d endpoints", CONF_ENDPOINTS_MAX);
+        mistake(r, r->section_line, "more than %d endpoints", CONF_ENDPOINTS_MAX);
     } else {
-        r->target.endpoint = new_endpoint(conf, name, r->target.line);
+        r->target.endpoint = new_endpoint(conf, name, r->section_line);
         if (r->target.endpoint == NULL)
             r->status = ST_NOMEM;
     }
@@ -156,7 +157,7 @@ static int on_key(void *user, const char *section, const char *name, const char 
     const char *wrong;
     char known[256];
 
-    if (r->status == ST_OK && strcmp(section, r->section) != 0)
+    if (r->status == ST_OK && r->section_line != r->opened_line)
         open_section(r, section);
     if (r->status != ST_OK)
         return 0;
@@ -192,6 +193,8 @@ static char *next_line(char *line, int room, void *user)
     }
     blanks = strspn(line, " \t");
     memmove(line, line + blanks, len - blanks + 1);
+    if (line[0] == '[')
+        r->section_line = r->target.line;
     return line;
 }
 

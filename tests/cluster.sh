@@ -70,6 +70,7 @@ stop) ! running || ctl -m fast stop ;;
 kill)
     pid=$(head -n 1 "$data/postmaster.pid")
     kill -9 "$pid" $(ps -o pid= --ppid "$pid") 2>/dev/null || true
+    rm -f "$data/postmaster.pid" "$sock"/.s.PGSQL.* # its pid may live on as a zombie
     ;;
 remove)
     ! running || ctl -m immediate stop
