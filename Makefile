@@ -41,19 +41,19 @@ L1 = digest jsontext field sqlstate pq db_session db db_params http http_cgi htt
 L2 = scheme event
 L3 = conf conf_keys conf_use
 L4 = handler handler_invoice
-L5 = inbox
-L6 = delivery receive ops
-L7 = responder operator cmd cmd_config cmd_migrate cmd_send cmd_sign cmd_status
+L5 = inbox claim
+L6 = delivery worker supervise receive ops
+L7 = responder operator cmd cmd_config cmd_migrate cmd_send cmd_sign cmd_status cmd_worker
 
 SHARED = status clock log buf stop digest jsontext field sqlstate pq db_session db db_params \
-	http secret scheme event conf conf_keys conf_use handler handler_invoice inbox
+	http secret scheme event conf conf_keys conf_use handler handler_invoice inbox claim worker
 RESPONDER = responder http_cgi http_fcgi http_serve delivery receive
-OPERATOR = operator cmd cmd_config cmd_migrate cmd_send cmd_sign cmd_status ops
+OPERATOR = operator cmd cmd_config cmd_migrate cmd_send cmd_sign cmd_status cmd_worker supervise ops
 MIGRATIONS = db/001_inbox.sql db/002_billing.sql
 
 # Criterion tests mirror the sources.
 TESTS = status clock log buf stop digest jsontext field sqlstate db http secret scheme event \
-	conf handler_invoice inbox ops
+	conf handler_invoice inbox claim ops
 
 # Debian's packages: to build and run it, and further ones to test it.
 PACKAGES = gcc libc6-dev pkg-config libfcgi-dev libpq-dev libssl-dev libjson-c-dev libinih-dev \

@@ -53,6 +53,12 @@ enum status cmd_db(const char *config, const char *url, int seconds, struct db *
 /* Says what the database said. Returns the status. */
 enum status cmd_db_fail(const struct db *db, enum status status);
 
+/* A whole number within bounds, or a time ("200ms", "50s", "5m", "3h", "30d") in
+ * milliseconds. Leaves *out alone when text is NULL. ST_USAGE, said on stderr. */
+enum status cmd_number(const char *text, const char *option, long low, long high,
+                       long *out) MUST_CHECK;
+enum status cmd_time(const char *text, const char *option, long *out) MUST_CHECK;
+
 /* A whole file ("-": stdin), at most 64 MiB. Said on stderr when it cannot be read. */
 enum status cmd_read(const char *path, struct buf *out) MUST_CHECK;
 
@@ -69,7 +75,8 @@ enum status cmd_migrate_run(const struct cmd *cmd, int argc, char **argv);
 enum status cmd_send_run(const struct cmd *cmd, int argc, char **argv);
 enum status cmd_sign_run(const struct cmd *cmd, int argc, char **argv);
 enum status cmd_status_run(const struct cmd *cmd, int argc, char **argv);
+enum status cmd_worker_run(const struct cmd *cmd, int argc, char **argv);
 extern const struct cmd_option cmd_config_options[], cmd_migrate_options[], cmd_send_options[],
-    cmd_sign_options[], cmd_status_options[];
+    cmd_sign_options[], cmd_status_options[], cmd_worker_options[];
 
 #endif

@@ -15,13 +15,22 @@
 #include <stddef.h>
 
 #define CONF_ENDPOINTS_MAX 64
+#define CONF_DEADLINE_MS   4000 /* most, and unless set, for an effect in mode auto */
 #define CONF_ERROR_MAX     512
+#define CONF_NAME_MAX      40
 #define CONF_PATH_MAX      1024
 
 /* A secret as it is written: literal, env:NAME or file:PATH. */
 struct conf_secret {
     char *text;
     int line;
+};
+
+/* What a delivery does before it is answered. */
+enum conf_mode {
+    MODE_SYNC,  /* receipt and effect */
+    MODE_ASYNC, /* the receipt; a worker does the rest */
+    MODE_AUTO   /* as sync, within the deadline; else as async */
 };
 
 struct conf_endpoint {
@@ -31,6 +40,8 @@ struct conf_endpoint {
     struct secrets secrets;
     int tolerance;   /* seconds; -1 until set: the scheme's */
     size_t max_body; /* bytes */
+    enum conf_mode mode;
+    int deadline_ms; /* of mode auto */
     int livemode;    /* 1 or 0: applies such events alone; -1: both */
     char *account;   /* "none", "any", or the one account whose events are applied */
     int line;        /* of its section */
@@ -42,6 +53,7 @@ struct conf {
     char *source; /* the file, or "the environment" */
     char *database;
     bool healthz;
+    int drain_ms; /* work what waits, as long, after an answer; 0: off */
     int count;
     struct conf_endpoint endpoints[CONF_ENDPOINTS_MAX];
 };
@@ -70,6 +82,9 @@ void conf_free(struct conf *conf);
 const struct conf_endpoint *conf_route(const struct conf *conf, const char *path);
 /* The endpoint of that name; NULL when there is none. */
 const struct conf_endpoint *conf_endpoint(const struct conf *conf, const char *name);
+
+/* A time such as 200ms, 50s, 5m, 3h, 30d, in milliseconds; at most 1000 days. */
+bool conf_time(const char *text, long *ms) MUST_CHECK;
 
 /* The effective configuration in the file's own form, secrets masked. */
 void conf_print(const struct conf *conf, struct buf *out);

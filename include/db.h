@@ -50,6 +50,8 @@ struct db_limits {
 
 /* Keeps a copy of the connection string; does not connect. NULL: no memory. */
 struct db *db_new(const char *conninfo) MUST_CHECK;
+/* What pg_stat_activity calls its sessions ("hookonce" unless set); a literal. */
+void db_set_name(struct db *db, const char *name);
 /* Ends the session without waiting; NULL is legal. */
 void db_free(struct db *db);
 

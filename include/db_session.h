@@ -10,6 +10,7 @@ struct db {
     const struct pq *pq; /* NULL until the first connection */
     PGconn *conn;        /* NULL: no session */
     char *conninfo;
+    const char *name; /* application_name, unless the connection string has one */
     int64_t deadline; /* clock.h, milliseconds */
     char error[DB_ERROR_MAX];
 };

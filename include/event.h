@@ -31,6 +31,10 @@ struct event {
 /* ST_JSON, ST_JSON_DEPTH, ST_JSON_OBJECT, ST_EVENT_*, ST_NOMEM. Zeroes the event first;
  * event_release must follow whatever came. */
 enum status event_parse(const struct verified *verified, struct event *event) MUST_CHECK;
+/* The event of a receipt, which was verified before it was stored. The texts are the
+ * caller's and must outlive the event. ST_JSON when the payload is no object, ST_NOMEM. */
+enum status event_restore(const char *id, const char *type, const char *payload,
+                          struct event *event) MUST_CHECK;
 void event_release(struct event *event);
 
 /* The object that the event is about: data.object. NULL for a thin event. */

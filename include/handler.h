@@ -9,6 +9,7 @@
 #ifndef HOOKONCE_HANDLER_H
 #define HOOKONCE_HANDLER_H
 
+#include "buf.h"
 #include "compiler.h"
 #include "db.h"
 #include "event.h"
@@ -33,6 +34,11 @@ struct handler {
 
 /* The handler for a provider's event type, NULL when there is none. */
 const struct handler *handler_find(const char *provider, const char *type);
+
+/* Appends the handler's effect to the statement that holds receipt, and binds it. handler
+ * may be NULL: no effect. ST_PARK with *park filled, ST_NOMEM. */
+enum status apply_event(const struct handler *handler, const struct event *event, struct buf *sql,
+                        struct db_params *params, struct park *park) MUST_CHECK;
 
 /* Fills park with "FIELD WHY". Always ST_PARK. */
 enum status handler_park(struct park *park, const char *field, const char *why);

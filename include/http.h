@@ -58,6 +58,7 @@ void http_format_body(const struct http_reply *reply, struct buf *out);
 /* What a program does with a request. Must fill the reply and write its log line. */
 struct http_handler {
     void (*handle)(void *self, struct http_request *request, struct http_reply *reply);
+    void (*after)(void *self); /* once the answer is out and its connection closed */
     void *self;
 };
 

@@ -1,8 +1,8 @@
-/* inbox.h: the transactions. Each is one function: what it writes, and when it commits.
- * On entry no transaction is open on the session, and none is on return. The session
- * must be ready and its deadline set (db.h); when it is lost the call returns, and the
- * caller runs the whole transaction again: the receipt's key decides, so that is safe
- * even when the answer to COMMIT was lost. */
+/* inbox.h: the transactions of a delivery. Each is one function: what it writes, and when it
+ * commits. On entry no transaction is open on the session, and none is on return. The session must
+ * be ready and its deadline set (db.h); when it is lost the call returns, and the caller runs the
+ * whole transaction again: the receipt's key decides, so that is safe even when the answer to
+ * COMMIT was lost. */
 #ifndef HOOKONCE_INBOX_H
 #define HOOKONCE_INBOX_H
 
@@ -16,6 +16,7 @@ enum outcome {
     OUTCOME_PROCESSED, /* receipt and effect are committed */
     OUTCOME_DUPLICATE, /* a receipt was there; its count of deliveries is committed */
     OUTCOME_IGNORED,   /* no handler: the receipt alone is committed */
+    OUTCOME_ACCEPTED,  /* the receipt alone is committed: a worker will work it */
     OUTCOME_PARKED     /* no repeat can help: committed at rest, with a review */
 };
 
@@ -34,11 +35,31 @@ struct received {
     enum outcome outcome;
     bool other_body;    /* duplicate: its body says something else than the first one's */
     struct park parked; /* why it was parked */
+    bool deferred;      /* accepted because the effect failed or was too slow */
 };
+
+/* For db_transaction: statement and lock limits well below a web server's patience
+ * (mod_fcgid kills 8 s after SIGTERM). */
+extern const struct db_limits inbox_limits;
+
+/* Seconds to wait before the next attempt, as SQL over the number of attempts so far:
+ * doubled each time up to five minutes, and spread at random. */
+#define INBOX_BACKOFF(attempts)                                                                    \
+    "make_interval(secs => least(300, 2 ^ least(" attempts ", 20)) * random())"
 
 /* Commits the receipt and the handler's effect in one transaction, in one round trip.
  * handler NULL: ignored. ST_OK means committed. */
 enum status receive_sync(struct db *db, const struct receipt *receipt,
                          const struct handler *handler, struct received *received) MUST_CHECK;
+
+/* Commits the receipt alone, in one round trip: accepted, or duplicate. */
+enum status receive_async(struct db *db, const struct receipt *receipt,
+                          struct received *received) MUST_CHECK;
+
+/* As receive_sync, but within limit_ms; when the effect fails or is too slow it is rolled
+ * back and the receipt committed with its error and first attempt: accepted. */
+enum status receive_auto(struct db *db, const struct receipt *receipt,
+                         const struct handler *handler, int limit_ms,
+                         struct received *received) MUST_CHECK;
 
 #endif

@@ -21,4 +21,7 @@ void receive_free(struct receive *rx);
 /* A http_handler's function; self is a struct receive. */
 void receive_handle(void *self, struct http_request *request, struct http_reply *reply);
 
+/* A http_handler's after: works what waits, where drain is set. */
+void receive_after(void *self);
+
 #endif

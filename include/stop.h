@@ -12,7 +12,7 @@
 
 /* Blocks the four signals, sets their handlers, ignores SIGPIPE. */
 void stop_install(void);
-/* Whether a stop was asked for. */
+/* Whether a stop was asked for, also while its signal is still blocked. */
 bool stop_asked(void);
 /* Waits until fd can be read (fd < 0: only for the time). Returns false when the wait
  * ended without it: a stop, or the time-out. timeout_ms < 0: without end. */

@@ -75,6 +75,28 @@ enum status cmd_parse(const struct cmd *cmd, int argc, char **argv, struct cmd_l
     return ST_OK;
 }
 
+enum status cmd_number(const char *text, const char *option, long low, long high, long *out)
+{
+    char *end;
+    long value;
+
+    if (text == NULL)
+        return ST_OK;
+    errno = 0;
+    value = strtol(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || errno != 0 || value < low || value > high)
+        return cmd_fail(ST_USAGE, "%s needs a whole number from %ld to %ld", option, low, high);
+    *out = value;
+    return ST_OK;
+}
+
+enum status cmd_time(const char *text, const char *option, long *out)
+{
+    return text == NULL || conf_time(text, out)
+               ? ST_OK
+               : cmd_fail(ST_USAGE, "%s needs a time such as 200ms, 50s, 5m, 3h or 30d", option);
+}
+
 enum status cmd_conf(const char *path, struct conf **out)
 {
     const struct conf_lookup lookup = {NULL, NULL};

@@ -19,8 +19,7 @@ struct reading {
     FILE *file;
     struct conf_target target;
     const struct conf_lookup *lookup;
-    int section_line; /* where the section began that the next keys belong to */
-    int opened_line;  /* where the one began that was opened last */
+    enum conf_section where;
     const struct conf_key *seen[SEEN_MAX]; /* keys of this section so far */
     int seen_count;
     enum status status;
@@ -80,7 +79,10 @@ static struct conf_endpoint *new_endpoint(struct conf *conf, const char *name, i
 {
     struct conf_endpoint *e = &conf->endpoints[conf->count];
 
-    *e = (struct conf_endpoint){.tolerance = -1, .max_body = MAX_BODY_DEFAULT, .livemode = -1};
+    *e = (struct conf_endpoint){.tolerance = -1,
+                                .max_body = MAX_BODY_DEFAULT,
+                                .deadline_ms = CONF_DEADLINE_MS,
+                                .livemode = -1};
     e->name = strdup(name);
     e->account = strdup("none");
     e->line = line;
@@ -93,32 +95,33 @@ static bool plain_name(const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
-    return name[0] != '\0' && strlen(name) <= 64 && name[strspn(name, plain)] == '\0';
+    return name[0] != '\0' && strlen(name) <= CONF_NAME_MAX && name[strspn(name, plain)] == '\0';
 }
 
-/* Called at the first key of a section; inih tells of no section by itself. */
-static void open_section(struct reading *r, const char *section)
+/* A line that begins with [. inih tells of a section only with its first key, and cuts
+ * long names, so sections are read here. */
+static void open_section(struct reading *r, const char *line)
 {
-    const char *name = section + strlen("endpoint ");
+    size_t len = strcspn(line, "]");
     struct conf *conf = r->target.conf;
+    char name[CONF_NAME_MAX + 1] = "";
 
-    r->opened_line = r->section_line;
+    r->where = CONF_ENDPOINT;
     r->seen_count = 0;
     r->target.endpoint = NULL;
-    if (section[0] == '\0')
-        return;
-    if (strncmp(section, "endpoint ", 9) != 0 || !plain_name(name)) {
-        mistake(r, r->section_line,
-                "unknown section [%s]: write [endpoint NAME], the name in "
-                "letters, digits, - and _",
-                section);
+    if (strncmp(line, "[endpoint ", 10) == 0 && len - 10 < sizeof(name))
+        memcpy(name, line + 10, len - 10);
+    if (line[len] != ']' || !plain_name(name)) {
+        mistake(r, r->target.line,
+                "unknown section %.*s: write [endpoint NAME], the name in at most %d letters, "
+                "digits, - and _",
+                (int)strcspn(line, "\r\n"), line, CONF_NAME_MAX);
     } else if (conf_endpoint(conf, name) != NULL) {
-        mistake(r, r->section_line, "a second section [%s]: give each endpoint its own name",
-                section);
+        mistake(r, r->target.line, "a second section [endpoint %s]: give each its own name", name);
     } else if (conf->count == CONF_ENDPOINTS_MAX) {
-        mistake(r, r->section_line, "more than %d endpoints", CONF_ENDPOINTS_MAX);
+        mistake(r, r->target.line, "more than %d endpoints", CONF_ENDPOINTS_MAX);
     } else {
-        r->target.endpoint = new_endpoint(conf, name, r->section_line);
+        r->target.endpoint = new_endpoint(conf, name, r->target.line);
         if (r->target.endpoint == NULL)
             r->status = ST_NOMEM;
     }
@@ -149,22 +152,19 @@ static bool seen_before(struct reading *r, const struct conf_key *key)
     return false;
 }
 
-static int on_key(void *user, const char *section, const char *name, const char *value)
+static int on_key(void *user, const char *section UNUSED, const char *name, const char *value)
 {
     struct reading *r = user;
-    enum conf_section where = section[0] == '\0' ? CONF_GLOBAL : CONF_ENDPOINT;
     const struct conf_key *key;
     const char *wrong;
     char known[256];
 
-    if (r->status == ST_OK && r->section_line != r->opened_line)
-        open_section(r, section);
     if (r->status != ST_OK)
         return 0;
-    key = conf_key_find(where, name);
+    key = conf_key_find(r->where, name);
     if (key == NULL) {
-        mistake(r, r->target.line, "unknown key \"%s\": known here are %s", name,
-                known_keys(where, known, sizeof(known)));
+        mistake(r, r->target.line, "unknown key \"%s\": only these are known here: %s", name,
+                known_keys(r->where, known, sizeof(known)));
     } else if (seen_before(r, key) && !key->repeats) {
         mistake(r, r->target.line, "a second \"%s\": take one away", name);
     } else if ((wrong = key->set(&r->target, value)) != NULL) {
@@ -191,10 +191,11 @@ static char *next_line(char *line, int room, void *user)
                 room - 2);
         return NULL;
     }
-    blanks = strspn(line, " \t");
+    blanks = r->target.line == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+    blanks += strspn(line + blanks, " \t\v\f\r");
     memmove(line, line + blanks, len - blanks + 1);
     if (line[0] == '[')
-        r->section_line = r->target.line;
+        open_section(r, line);
     return line;
 }
 
@@ -214,8 +215,10 @@ static bool read_secret_file(struct reading *r, const struct conf_secret *writte
                 path, path[0] == '/' ? strerror(errno) : "no whole path", (long)geteuid());
         return false;
     }
-    len = fread(text, 1, room - 1, file);
-    text[len] = '\0';
+    len = fread(text, 1, room, file);
+    if (len == room || memchr(text, '\0', len) != NULL)
+        mistake(r, written->line, "secret file \"%s\" holds more than one secret's text", path);
+    text[len < room ? len : room - 1] = '\0';
     if (fstat(fileno(file), &st) != 0 || (st.st_mode & S_IROTH) != 0)
         mistake(r, written->line, "secret file \"%s\" can be read by others: chmod 600 it", path);
     fclose(file);

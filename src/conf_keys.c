@@ -49,23 +49,24 @@ static const char *set_database(struct conf_target *t, const char *value)
     return wrong;
 }
 
-/* The password of a connection string, in either form, is not shown. */
+/* Whether a connection string may hold a password, in either form that libpq takes.
+ * Too often yes is safe: it is then not shown, and the file must be kept from others. */
+static bool may_hold_password(const char *text)
+{
+    const char *user = strstr(text, "://"), *at = strrchr(text, '@'), *colon;
+
+    if (strstr(text, "password") != NULL)
+        return true;
+    colon = user == NULL ? NULL : strchr(user + 3, ':');
+    return at != NULL && colon != NULL && colon < at;
+}
+
 static void show_database(const struct conf *conf, const struct conf_endpoint *e UNUSED,
                           struct buf *out)
 {
     const char *text = conf->database == NULL ? "" : conf->database;
-    const char *at = strrchr(text, '@'), *user = strstr(text, "://"), *colon;
 
-    if (user != NULL && at != NULL && (colon = strchr(user + 3, ':')) != NULL && colon < at) {
-        buf_format(out, "%.*s:********", (int)(colon - text), text);
-        text = at;
-    }
-    while ((colon = strstr(text, "password=")) != NULL) {
-        buf_format(out, "%.*spassword=********", (int)(colon - text), text);
-        text = colon + 9;
-        text += strcspn(text, text[0] == '\'' ? "" : " &");
-    }
-    buf_text(out, text);
+    buf_text(out, may_hold_password(text) ? "********" : text);
 }
 
 static const char *set_healthz(struct conf_target *t, const char *value)
@@ -130,15 +131,59 @@ static void show_secret(const struct conf *conf UNUSED, const struct conf_endpoi
     }
 }
 
-static const char *set_mode(struct conf_target *t UNUSED, const char *value)
+static const char *const modes[] = {
+    [MODE_SYNC] = "sync", [MODE_ASYNC] = "async", [MODE_AUTO] = "auto"};
+
+static const char *set_mode(struct conf_target *t, const char *value)
 {
-    return strcmp(value, "sync") == 0 ? NULL : "is not a known mode: use sync";
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+        if (strcmp(value, modes[i]) == 0) {
+            t->endpoint->mode = (enum conf_mode)i;
+            return NULL;
+        }
+    }
+    return "is not a known mode: use sync, async or auto";
 }
 
-static void show_mode(const struct conf *conf UNUSED, const struct conf_endpoint *e UNUSED,
+static void show_mode(const struct conf *conf UNUSED, const struct conf_endpoint *e,
                       struct buf *out)
 {
-    buf_text(out, "sync");
+    buf_text(out, modes[e->mode]);
+}
+
+static const char *set_deadline(struct conf_target *t, const char *value)
+{
+    long ms;
+
+    if (!conf_time(value, &ms) || ms < 100 || ms > CONF_DEADLINE_MS)
+        return "must be a time from 100ms to 4s";
+    t->endpoint->deadline_ms = (int)ms;
+    return NULL;
+}
+
+static void show_deadline(const struct conf *conf UNUSED, const struct conf_endpoint *e,
+                          struct buf *out)
+{
+    buf_format(out, "%dms", e->deadline_ms);
+}
+
+static const char *set_drain(struct conf_target *t, const char *value)
+{
+    long ms = 0;
+
+    if (strcmp(value, "off") != 0 && (!conf_time(value, &ms) || ms < 1 || ms > 60000))
+        return "must be off, or a time from 1ms to 60s";
+    t->conf->drain_ms = (int)ms;
+    return NULL;
+}
+
+static void show_drain(const struct conf *conf, const struct conf_endpoint *e UNUSED,
+                       struct buf *out)
+{
+    if (conf->drain_ms == 0)
+        buf_text(out, "off");
+    else
+        buf_format(out, "%dms", conf->drain_ms);
 }
 
 static const char *set_tolerance(struct conf_target *t, const char *value)
@@ -207,10 +252,12 @@ static const struct conf_key keys[] = {
     {CONF_GLOBAL, "database", true, set_database, show_database,
      "libpq connection string; several lines are joined"},
     {CONF_GLOBAL, "healthz", false, set_healthz, show_healthz, "answer GET /healthz (off)"},
+    {CONF_GLOBAL, "drain", false, set_drain, show_drain, "work what waits after an answer (off)"},
     {CONF_ENDPOINT, "path", false, set_path, show_path, "where it answers"},
     {CONF_ENDPOINT, "provider", false, set_provider, show_provider, "who sends"},
     {CONF_ENDPOINT, "secret", true, set_secret, show_secret, "literal, env:NAME or file:PATH"},
-    {CONF_ENDPOINT, "mode", false, set_mode, show_mode, "sync"},
+    {CONF_ENDPOINT, "mode", false, set_mode, show_mode, "sync, async or auto"},
+    {CONF_ENDPOINT, "deadline", false, set_deadline, show_deadline, "of mode auto (4s)"},
     {CONF_ENDPOINT, "tolerance", false, set_tolerance, show_tolerance,
      "seconds a signature may be old"},
     {CONF_ENDPOINT, "max_body", false, set_max_body, show_max_body, "bytes (1M)"},

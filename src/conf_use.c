@@ -62,6 +62,26 @@ const struct conf_endpoint *conf_endpoint(const struct conf *conf, const char *n
     return NULL;
 }
 
+bool conf_time(const char *text, long *ms)
+{
+    static const struct {
+        const char *unit;
+        long ms;
+    } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}, {"h", 3600000}, {"d", 86400000}};
+    char *end;
+    long value = strtol(text, &end, 10);
+
+    if (text[0] < '0' || text[0] > '9' || strlen(text) > 12)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+        if (strcmp(end, units[i].unit) == 0 && value <= 1000 * 86400000L / units[i].ms) {
+            *ms = value * units[i].ms;
+            return true;
+        }
+    }
+    return false;
+}
+
 static void print_section(const struct conf *conf, const struct conf_endpoint *e, struct buf *out)
 {
     const struct conf_key *key;

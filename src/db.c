@@ -103,10 +103,11 @@ static enum status land(struct db *db, const char *tag, PGresult **keep)
     return status == ST_OK ? judged : status;
 }
 
-/* Reads on to the end of the flight, so that the session can be used again. */
+/* Reads on to the end of the flight, so that the session can be used again. A statement
+ * without BEGIN commits only there, so an error that comes late is the flight's too. */
 static enum status land_sync(struct db *db)
 {
-    enum status status;
+    enum status status, late = ST_OK;
     PGresult *result;
     int seen = PGRES_EMPTY_QUERY, nulls = 0;
 
@@ -119,9 +120,11 @@ static enum status land_sync(struct db *db)
             return session_lost(db);
         }
         seen = (int)db->pq->PQresultStatus(result);
+        if (result != NULL && seen == PGRES_FATAL_ERROR && late == ST_OK)
+            late = judge(db, result, NULL);
         db->pq->PQclear(result);
     }
-    return db->pq->PQexitPipelineMode(db->conn) ? ST_OK : session_lost(db);
+    return db->pq->PQexitPipelineMode(db->conn) ? late : session_lost(db);
 }
 
 static enum status send_steps(struct db *db, const struct step *steps, size_t count)

@@ -15,12 +15,18 @@ struct db *db_new(const char *conninfo)
 
     if (db == NULL)
         return NULL;
+    db->name = "hookonce";
     db->conninfo = strdup(conninfo);
     if (db->conninfo == NULL) {
         free(db);
         return NULL;
     }
     return db;
+}
+
+void db_set_name(struct db *db, const char *name)
+{
+    db->name = name;
 }
 
 void session_hang_up(struct db *db)
@@ -114,7 +120,7 @@ static enum status connect_db(struct db *db)
 {
     /* What stands behind dbname wins over the connection string. */
     const char *const keys[] = {"dbname", "client_encoding", "fallback_application_name", NULL};
-    const char *const values[] = {db->conninfo, "UTF8", "hookonce", NULL};
+    const char *const values[] = {db->conninfo, "UTF8", db->name, NULL};
     const char *encoding, *why = NULL;
     enum status status;
 

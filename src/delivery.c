@@ -77,6 +77,8 @@ static void log_outcome(struct log_line *line, const struct delivery *d)
     log_add(line, "outcome", "%s", outcome_word(d->received.outcome));
     if (d->received.outcome == OUTCOME_PARKED)
         log_text(line, "parked", d->received.parked.why);
+    if (d->received.deferred)
+        log_text(line, "database", d->db_error);
     if (d->received.other_body)
         log_add(line, "body", "differs");
 }

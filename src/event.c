@@ -47,10 +47,19 @@ static bool replaced(const struct event *event, const char *name)
     return event->fixed.len > 0 && strstr(name, "\xef\xbf\xbd") != NULL;
 }
 
+/* When, in which mode: what an event may leave out. */
+static void read_circumstances(struct event *event)
+{
+    bool livemode;
+
+    event->livemode = field_bool(event->json, "livemode", &livemode) == FIELD_OK ? livemode : -1;
+    if (field_int(event->json, "created", &event->created) != FIELD_OK || event->created < 0)
+        event->created = 0; /* thin events have a text there */
+}
+
 static enum status read_envelope(struct event *event)
 {
     struct json_object *json = event->json;
-    bool livemode;
 
     if (field_text(json, "id", EVENT_NAME_MAX, &event->id) != FIELD_OK ||
         replaced(event, event->id))
@@ -60,9 +69,7 @@ static enum status read_envelope(struct event *event)
         return ST_EVENT_TYPE;
     if (field_text(json, "account", EVENT_NAME_MAX, &event->account) == FIELD_BAD)
         return ST_EVENT_ACCOUNT;
-    event->livemode = field_bool(json, "livemode", &livemode) == FIELD_OK ? livemode : -1;
-    if (field_int(json, "created", &event->created) != FIELD_OK || event->created < 0)
-        event->created = 0; /* thin events have a text there */
+    read_circumstances(event);
     return ST_OK;
 }
 
@@ -88,6 +95,24 @@ enum status event_parse(const struct verified *verified, struct event *event)
     }
     status = parse(event);
     return status == ST_OK ? read_envelope(event) : status;
+}
+
+enum status event_restore(const char *id, const char *type, const char *payload,
+                          struct event *event)
+{
+    enum status status;
+
+    memset(event, 0, sizeof(*event));
+    event->id = id;
+    event->type = type;
+    event->text = payload;
+    event->len = strlen(payload);
+    status = parse(event);
+    if (status == ST_OK && !json_object_is_type(event->json, json_type_object))
+        status = ST_JSON;
+    if (status == ST_OK)
+        read_circumstances(event);
+    return status;
 }
 
 void event_release(struct event *event)

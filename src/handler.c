@@ -25,6 +25,15 @@ const struct handler *handler_find(const char *provider, const char *type)
     return NULL;
 }
 
+enum status apply_event(const struct handler *handler, const struct event *event, struct buf *sql,
+                        struct db_params *params, struct park *park)
+{
+    if (handler == NULL || handler->effect == NULL)
+        return ST_OK;
+    buf_text(sql, handler->effect);
+    return buf_failed(sql) ? ST_NOMEM : handler->bind(event, params, park);
+}
+
 enum status handler_park(struct park *park, const char *field, const char *why)
 {
     snprintf(park->why, sizeof(park->why), "%s %s", field, why);

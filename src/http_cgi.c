@@ -5,6 +5,7 @@
 #include "log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,17 @@ static void write_all(const struct buf *answer)
     }
 }
 
+/* The server sees the answer's end only when nobody holds its pipes any more. */
+static void let_go(void)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    for (int fd = 0; fd < 3 && null >= 0; fd++)
+        dup2(null, fd);
+    if (null > 2)
+        close(null);
+}
+
 int http_serve_cgi(const struct http_handler *handler)
 {
     struct cgi cgi = {clock_ms() + HTTP_BODY_SECONDS * 1000, 0};
@@ -87,5 +99,7 @@ int http_serve_cgi(const struct http_handler *handler)
     http_format(&reply, &answer);
     write_all(&answer);
     buf_release(&answer);
+    let_go();
+    handler->after(handler->self);
     return 0;
 }

@@ -74,6 +74,7 @@ static void serve_one(const struct http_handler *handler)
     alarm(0);
     log_to(NULL, NULL);
     buf_release(&answer);
+    handler->after(handler->self);
 }
 
 /* Takes one connection. False when there was no whole request in it. */

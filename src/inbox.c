@@ -2,18 +2,17 @@
 
 #include "buf.h"
 
+#include <string.h>
+
 enum { SQL_MAX = 16384 };
 
-/* Well below a web server's patience (mod_fcgid kills 8 s after SIGTERM); the request's
- * own deadline, which counts connecting too, is the caller's. */
-static const struct db_limits sync_limits = {.statement_ms = 4000, .lock_ms = 3000};
+const struct db_limits inbox_limits = {.statement_ms = 4000, .lock_ms = 3000};
 
 const char *outcome_word(enum outcome outcome)
 {
     static const char *const words[] = {
-        [OUTCOME_PROCESSED] = "processed",
-        [OUTCOME_DUPLICATE] = "duplicate",
-        [OUTCOME_IGNORED] = "ignored",
+        [OUTCOME_PROCESSED] = "processed", [OUTCOME_DUPLICATE] = "duplicate",
+        [OUTCOME_IGNORED] = "ignored",     [OUTCOME_ACCEPTED] = "accepted",
         [OUTCOME_PARKED] = "parked",
     };
 
@@ -51,13 +50,24 @@ static const char park_sql[] =
     ")\n"
     "SELECT 1 FROM receipt";
 
+/* The receipt for a worker. $9 is the error of a first attempt, null when there was none. */
+static const char record_sql[] =
+    "INSERT INTO webhook_inbox (provider, endpoint, event_id, event_type, payload,\n"
+    "                           raw_body, account, livemode, last_error, attempts, available_at)\n"
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, ($9 IS NOT NULL)::int,\n"
+    "        CASE WHEN $9 IS NULL THEN now() ELSE now() + " INBOX_BACKOFF(
+        "1") " END)\n"
+             "ON CONFLICT (provider, endpoint, event_id) DO NOTHING\n"
+             "RETURNING 1";
+
 /* Counts a further delivery: a write, so that its 200 waits for replication too. Tells
- * whether the body says something else; pending_webhooks differs by nature. */
+ * whether the body says something else; pending_webhooks differs by nature, and a purged one is
+ * empty. */
 static const char count_delivery_sql[] =
     "UPDATE webhook_inbox\n"
     "   SET deliveries = deliveries + 1, last_delivery_at = now()\n"
     " WHERE provider = $1 AND endpoint = $2 AND event_id = $3\n"
-    "RETURNING payload - 'pending_webhooks' <> $4 - 'pending_webhooks'";
+    "RETURNING payload <> '{}' AND payload - 'pending_webhooks' <> $4 - 'pending_webhooks'";
 
 static void bind_key(struct db_params *params, const struct receipt *receipt)
 {
@@ -81,22 +91,12 @@ static void bind_receipt(struct db_params *params, const struct receipt *receipt
     db_text(params, outcome);
 }
 
-/* Adds the handler's effect to the statement that writes the receipt. */
-static enum status apply_event(const struct handler *handler, const struct event *event,
-                               struct buf *sql, struct db_params *params, struct park *park)
-{
-    if (handler == NULL || handler->effect == NULL)
-        return ST_OK;
-    buf_text(sql, handler->effect);
-    return handler->bind(event, params, park);
-}
-
 /* Runs a statement that writes a receipt; *fresh: whether it was there to write. */
-static enum status commit_receipt(struct db *db, const char *sql, const struct db_params *params,
-                                  bool *fresh)
+static enum status commit_receipt(struct db *db, const struct db_limits *limits, const char *sql,
+                                  const struct db_params *params, bool *fresh)
 {
     struct db_rows *rows;
-    enum status status = db_transaction(db, &sync_limits, sql, params, &rows);
+    enum status status = db_transaction(db, limits, sql, params, &rows);
 
     if (status != ST_OK)
         return status;
@@ -115,7 +115,7 @@ static enum status count_delivery(struct db *db, const struct receipt *receipt,
 
     bind_key(&params, receipt);
     db_json(&params, receipt->event->text, receipt->event->len);
-    status = db_transaction(db, &sync_limits, count_delivery_sql, &params, &rows);
+    status = db_transaction(db, &inbox_limits, count_delivery_sql, &params, &rows);
     if (status != ST_OK)
         return status;
     if (db_rows_count(rows) > 0) {
@@ -129,16 +129,17 @@ static enum status count_delivery(struct db *db, const struct receipt *receipt,
     return status;
 }
 
-enum status receive_sync(struct db *db, const struct receipt *receipt,
-                         const struct handler *handler, struct received *received)
+/* Sends the one statement: receipt and effect, or, where the event cannot be applied as
+ * it is, receipt and review. */
+static enum status run_effect(struct db *db, const struct db_limits *limits,
+                              const struct receipt *receipt, const struct handler *handler,
+                              struct received *received)
 {
     struct db_params params = {0};
     struct buf sql;
     bool fresh = false;
     enum status status;
 
-    received->outcome = handler == NULL ? OUTCOME_IGNORED : OUTCOME_PROCESSED;
-    received->other_body = false;
     buf_init(&sql, SQL_MAX);
     buf_text(&sql, receive_sql);
     bind_receipt(&params, receipt, outcome_word(received->outcome));
@@ -147,15 +148,60 @@ enum status receive_sync(struct db *db, const struct receipt *receipt,
     if (status == ST_OK && buf_failed(&sql))
         status = ST_NOMEM;
     if (status == ST_OK) {
-        status = commit_receipt(db, sql.data, &params, &fresh);
+        status = commit_receipt(db, limits, sql.data, &params, &fresh);
     } else if (status == ST_PARK) {
         received->outcome = OUTCOME_PARKED;
         bind_receipt(&params, receipt, NULL);
         db_text(&params, received->parked.why);
-        status = commit_receipt(db, park_sql, &params, &fresh);
+        status = commit_receipt(db, limits, park_sql, &params, &fresh);
     }
     buf_release(&sql);
     if (status == ST_OK && !fresh)
         status = count_delivery(db, receipt, received);
     return status;
+}
+
+enum status receive_sync(struct db *db, const struct receipt *receipt,
+                         const struct handler *handler, struct received *received)
+{
+    *received = (struct received){.outcome = handler == NULL ? OUTCOME_IGNORED : OUTCOME_PROCESSED};
+    return run_effect(db, &inbox_limits, receipt, handler, received);
+}
+
+/* error NULL: nothing was tried yet. */
+static enum status record(struct db *db, const struct receipt *receipt, const char *error,
+                          struct received *received)
+{
+    struct db_params params = {0};
+    bool fresh = false;
+    enum status status;
+
+    received->outcome = OUTCOME_ACCEPTED;
+    received->deferred = error != NULL;
+    bind_receipt(&params, receipt, error);
+    status = commit_receipt(db, &inbox_limits, record_sql, &params, &fresh);
+    return status == ST_OK && !fresh ? count_delivery(db, receipt, received) : status;
+}
+
+enum status receive_async(struct db *db, const struct receipt *receipt, struct received *received)
+{
+    *received = (struct received){.outcome = OUTCOME_ACCEPTED};
+    return record(db, receipt, NULL, received);
+}
+
+enum status receive_auto(struct db *db, const struct receipt *receipt,
+                         const struct handler *handler, int limit_ms, struct received *received)
+{
+    const struct db_limits limits = {.statement_ms = limit_ms, .lock_ms = inbox_limits.lock_ms};
+    char error[DB_ERROR_MAX];
+    enum status status, kept;
+
+    *received = (struct received){.outcome = handler == NULL ? OUTCOME_IGNORED : OUTCOME_PROCESSED};
+    status = run_effect(db, &limits, receipt, handler, received);
+    if (status != ST_DB_SQL && status != ST_DB_SCHEMA && status != ST_DB_TIMEOUT &&
+        status != ST_DB_RETRY)
+        return status;
+    memcpy(error, db_error(db), sizeof(error));
+    kept = record(db, receipt, error, received);
+    return kept == ST_OK ? ST_OK : status; /* with the database gone, the first failure stands */
 }

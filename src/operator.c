@@ -16,6 +16,10 @@ static const struct cmd commands[] = {
     {"config", "", "check the configuration and print what is in effect",
      "Secrets are masked. Exits with 3 and one message when something is wrong.",
      cmd_config_options, cmd_config_run},
+    {"worker", "", "work receipts that wait: mode async and auto",
+     "Runs until it is told to stop (TERM finishes the receipt in hand), or with --drain\n"
+     "until nothing is due. Several may run, on several hosts.",
+     cmd_worker_options, cmd_worker_run},
     {"status", "", "how the inbox stands", NULL, cmd_status_options, cmd_status_run},
     {"sign", "FILE", "print the signature header for a file",
      "FILE is - for standard input. For trying out: the provider signs in production.",

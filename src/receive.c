@@ -7,12 +7,21 @@
 #include "handler.h"
 #include "inbox.h"
 #include "log.h"
+#include "worker.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 enum { TRIES = 3, JITTER_LOW_MS = 20, JITTER_HIGH_MS = 250 };
+
+/* What is worked after an answer: a process that does it takes no delivery meanwhile. */
+static const struct claim_policy drain_policy = {
+    .max_attempts = 10,
+    .lease_seconds = 120,
+    .batch = 4,
+    .limits = {.statement_ms = 4000, .lock_ms = 1000},
+};
 
 struct receive {
     char named[CONF_PATH_MAX]; /* HOOKONCE_CONF when conf was read, "" without */
@@ -141,13 +150,30 @@ static bool wanted(const struct conf_endpoint *endpoint, const struct event *eve
     return event->account != NULL && strcmp(endpoint->account, event->account) == 0;
 }
 
+/* One transaction, of the endpoint's mode. What is not for us is recorded and ignored. */
+static enum status receive_once(struct receive *rx, const struct receipt *receipt,
+                                struct delivery *d)
+{
+    const struct conf_endpoint *e = d->endpoint;
+    const struct handler *handler = handler_find(receipt->provider, d->event.type);
+
+    if (!wanted(e, &d->event))
+        return receive_sync(rx->db, receipt, NULL, &d->received);
+    switch (e->mode) {
+    case MODE_ASYNC:
+        return receive_async(rx->db, receipt, &d->received);
+    case MODE_AUTO:
+        return receive_auto(rx->db, receipt, handler, e->deadline_ms, &d->received);
+    default:
+        return receive_sync(rx->db, receipt, handler, &d->received);
+    }
+}
+
 /* Runs the transaction, and the whole of it again when that may help. */
 static enum status store(struct receive *rx, struct delivery *d)
 {
-    const char *provider = scheme_provider(d->endpoint->scheme);
-    const struct receipt receipt = {provider, d->endpoint->name, &d->event};
-    const struct handler *handler =
-        wanted(d->endpoint, &d->event) ? handler_find(provider, d->event.type) : NULL;
+    const struct receipt receipt = {scheme_provider(d->endpoint->scheme), d->endpoint->name,
+                                    &d->event};
     int64_t deadline = clock_ms() + RECEIVE_BUDGET_MS;
     enum status status;
 
@@ -156,12 +182,12 @@ static enum status store(struct receive *rx, struct delivery *d)
         d->tries++;
         status = db_ready(rx->db);
         if (status == ST_OK)
-            status = receive_sync(rx->db, &receipt, handler, &d->received);
+            status = receive_once(rx, &receipt, d);
         if (!status_retry(status) || d->tries == TRIES || clock_left(deadline) == 0)
             break;
         clock_jitter(JITTER_LOW_MS, JITTER_HIGH_MS, deadline);
     }
-    d->db_error = status == ST_OK ? "" : db_error(rx->db);
+    d->db_error = status == ST_OK && !d->received.deferred ? "" : db_error(rx->db);
     return status;
 }
 
@@ -214,6 +240,18 @@ static enum status health(struct receive *rx, struct delivery *d)
     db_rows_free(rows);
     d->db_error = db_error(rx->db);
     return status == ST_OK ? ST_OK : ST_DB_DOWN;
+}
+
+void receive_after(void *self)
+{
+    struct receive *rx = self;
+    struct worker worker = {.policy = &drain_policy, .turn_fd = -1, .drain = true};
+
+    if (rx->conf == NULL || rx->conf->drain_ms == 0)
+        return;
+    worker.db = rx->db;
+    worker.until_ms = clock_ms() + rx->conf->drain_ms;
+    (void)!worker_drain(&worker);
 }
 
 void receive_handle(void *self, struct http_request *request, struct http_reply *reply)

@@ -8,7 +8,7 @@
 int main(void)
 {
     struct receive *rx = receive_new();
-    struct http_handler handler = {receive_handle, rx};
+    struct http_handler handler = {receive_handle, receive_after, rx};
     int code;
 
     if (rx == NULL) {

@@ -38,17 +38,27 @@ enum status sqlstate_judge(const char *sqlstate)
     return ST_DB_SQL;
 }
 
+/* How much of a message is surely not the value that it complains of: what comes before
+ * the first quotation mark or digit, in whatever language. */
+static size_t before_value(const char *message, size_t len)
+{
+    size_t n = 0;
+
+    while (n < len && message[n] != '"' && message[n] != '\'' && (unsigned char)message[n] < 0x80 &&
+           (message[n] < '0' || message[n] > '9'))
+        n++;
+    while (n > 0 && n < len && strchr(" :", message[n - 1]) != NULL)
+        n--;
+    return n;
+}
+
 void sqlstate_describe(const char *sqlstate, const char *message, char *out, size_t room)
 {
     size_t len = strcspn(message, "\n");
 
     if (sqlstate == NULL)
         sqlstate = "-----";
-    if (strncmp(sqlstate, "22", 2) == 0) {
-        const char *value = strstr(message, ": \"");
-
-        if (value != NULL && (size_t)(value - message) < len)
-            len = (size_t)(value - message);
-    }
+    if (strncmp(sqlstate, "22", 2) == 0)
+        len = before_value(message, len);
     snprintf(out, room, "%s %.*s", sqlstate, (int)len, message);
 }

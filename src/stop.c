@@ -35,8 +35,18 @@ void stop_install(void)
     sigaction(SIGPIPE, &ignore, NULL);
 }
 
+/* Pending ones count too: with something to read at hand ppoll returns without delivering
+ * them, so that under load no stop would ever arrive. */
 bool stop_asked(void)
 {
+    sigset_t set;
+
+    if (!asked && sigpending(&set) == 0) {
+        for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++) {
+            if (sigismember(&set, stop_signals[i]) == 1)
+                asked = 1;
+        }
+    }
     return asked != 0;
 }
 

@@ -4,6 +4,7 @@
 #define HOOKONCE_TESTS_DATABASE_H
 
 #include "db.h"
+#include "event.h"
 
 /* A ready session whose search_path is this process's own schema, made and migrated at
  * the first call. Further calls (from children too) give further sessions to it. */
@@ -14,6 +15,8 @@ long test_number(struct db *db, const char *sql);
 const char *test_text(struct db *db, const char *sql);
 /* Runs statements that must succeed. */
 void test_run(struct db *db, const char *sql);
+/* An event from a text, signed and verified. Released by the caller before the next one. */
+void test_event(const char *text, struct event *event);
 /* Milliseconds that a test may spend on one piece of database work. */
 #define TEST_BUDGET_MS 20000
 

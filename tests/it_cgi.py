@@ -292,8 +292,8 @@ class Configuration(hook.Case):
         g = self.good
         other = g[g.index("[endpoint"):].replace("[endpoint billing]", "[endpoint two]")
         mistakes = (
-            (g + "secrets = x\n", 6, 'unknown key "secrets"', "known here are path, provider, secret"),
-            ("databse = x\n" + g, 1, 'unknown key "databse"', "known here are database"),
+            (g + "secrets = x\n", 6, 'unknown key "secrets"', "only these are known here: path, provider, secret"),
+            ("databse = x\n" + g, 1, 'unknown key "databse"', "only these are known here: database"),
             (g.replace("secret = file:%s\n" % self.secret, ""), 2, "has no secret", "add secret ="),
             (g.replace("path = /stripe/billing\n", ""), 2, "has no path", "add path ="),
             (g.replace("provider = stripe", "provider = strype"), 4, "provider", "use stripe"),
@@ -301,7 +301,9 @@ class Configuration(hook.Case):
             (g + "max_body = -1\n", 6, "max_body", "bytes from"),
             (g + "livemode = maybe\n", 6, "livemode", "must be"),
             (g + "account = 7\n", 6, "account", "must be"),
-            (g + "mode = later\n", 6, "mode", "use sync"),
+            (g + "mode = later\n", 6, "mode", "use sync, async or auto"),
+            (g + "deadline = 5s\n", 6, "deadline", "100ms to 4s"),
+            ("drain = x\n" + g, 1, "drain", "must be off"),
             (g + other, 6, 'has the path of endpoint "billing"', "give each its own"),
             (g + other.replace("/stripe/billing", "/stripe/billing/"), 6, "has the path", "give each"),
             (g + "path = /b\n", 6, 'a second "path"', "take one away"),

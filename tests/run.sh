@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 B=${B:-build}
 export B PYTHONDONTWRITEBYTECODE=1
-export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0} UBSAN_OPTIONS=print_stacktrace=1
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0:quarantine_size_mb=8} UBSAN_OPTIONS=print_stacktrace=1
 TEST_CLUSTER=$PWD/var/test-$$/pg
 export TEST_CLUSTER
 mkdir -p "var/test-$$"

@@ -2,6 +2,7 @@
 
 #include "clock.h"
 #include "ops.h"
+#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -66,4 +67,13 @@ void test_run(struct db *db, const char *sql)
 {
     db_until(db, clock_ms() + TEST_BUDGET_MS);
     cr_assert_eq(db_script(db, sql), ST_OK, "%s: %s", sql, db_error(db));
+}
+
+void test_event(const char *text, struct event *event)
+{
+    static struct test_signed signed_text;
+
+    test_signed_release(&signed_text);
+    test_sign(&signed_text, text, strlen(text));
+    cr_assert_eq(event_parse(signed_text.verified, event), ST_OK, "%s", text);
 }

@@ -3,7 +3,6 @@
 #include "database.h"
 #include "handler.h"
 #include "inbox.h"
-#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

@@ -3,7 +3,6 @@
 
 #include "clock.h"
 #include "database.h"
-#include "support.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
