@@ -36,7 +36,7 @@ create() {
     }
     mkdir -p "$dir" "$sock"
     [ "$(id -u)" != 0 ] || chown postgres "$dir" "$sock"
-    [ -s "$data/PG_VERSION" ] && return
+    ! grep -qs '^unix_socket_directories' "$data/postgresql.conf" || return 0 # written last
     rm -rf "$data"
     as_pg "$bin/initdb" -D "$data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 --no-sync \
         >"$dir/initdb.log" 2>&1 || {
@@ -56,7 +56,9 @@ CONF
 }
 
 running() {
-    [ -s "$data/postmaster.pid" ] && as_pg "$bin/pg_ctl" -D "$data" status >/dev/null 2>&1
+    # the pid that a crash left behind may be another program's by now
+    pid=$(head -n 1 "$data/postmaster.pid" 2>/dev/null) &&
+        grep -qF -e "$data" "/proc/$pid/cmdline" 2>/dev/null
 }
 
 case $1 in

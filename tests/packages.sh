@@ -11,7 +11,13 @@ if ! command -v apt-get >/dev/null; then
     exit 0
 fi
 as_root=
-[ "$(id -u)" = 0 ] || as_root=sudo
+if [ "$(id -u)" != 0 ]; then
+    as_root=sudo
+    command -v sudo >/dev/null || {
+        echo "to be installed, by root (there is no sudo):$missing" >&2
+        exit 1
+    }
+fi
 echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
 apt="apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300"
@@ -22,6 +28,7 @@ if [ ! -e $policy ]; then
     printf '#!/bin/sh\nexit 101\n' | $as_root tee $policy >/dev/null
     $as_root chmod 755 $policy
     trap '$as_root rm -f $policy' EXIT
+    trap 'exit 130' INT TERM HUP
 fi
 if ! { $as_root $apt update && $as_root env DEBIAN_FRONTEND=noninteractive \
     $apt install -y --no-install-recommends $missing; } >"$log" 2>&1; then
