@@ -36,24 +36,26 @@ LIBS = $(JSON_LIBS) $(INIH_LIBS) $(CRYPTO_LIBS)
 
 # The modules, lowest layer first; a file includes headers of its own layer or a lower one.
 # make check-layers reads these lists.
-L0 = compiler status clock log buf stop
+L0 = compiler status clock log buf stop text
 L1 = digest jsontext field sqlstate pq db_session db db_params http http_cgi http_fcgi http_serve secret
 L2 = scheme event
 L3 = conf conf_keys conf_use
 L4 = handler handler_invoice
 L5 = inbox claim
-L6 = delivery worker supervise receive ops
-L7 = responder operator cmd cmd_config cmd_migrate cmd_send cmd_sign cmd_status cmd_worker
+L6 = delivery worker supervise receive ops ops_receipts ops_purge
+L7 = responder operator cmd cmd_json cmd_config cmd_list cmd_migrate cmd_purge cmd_retry cmd_review \
+	cmd_send cmd_show cmd_sign cmd_status cmd_worker
 
 SHARED = status clock log buf stop digest jsontext field sqlstate pq db_session db db_params \
 	http secret scheme event conf conf_keys conf_use handler handler_invoice inbox claim worker
 RESPONDER = responder http_cgi http_fcgi http_serve delivery receive
-OPERATOR = operator cmd cmd_config cmd_migrate cmd_send cmd_sign cmd_status cmd_worker supervise ops
+OPERATOR = operator cmd cmd_json cmd_config cmd_list cmd_migrate cmd_purge cmd_retry cmd_review \
+	cmd_send cmd_show cmd_sign cmd_status cmd_worker supervise text ops ops_receipts ops_purge
 MIGRATIONS = db/001_inbox.sql db/002_billing.sql
 
 # Criterion tests mirror the sources.
 TESTS = status clock log buf stop digest jsontext field sqlstate db http secret scheme event \
-	conf handler_invoice inbox claim ops
+	text conf handler_invoice inbox claim ops
 
 # Debian's packages: to build and run it, and further ones to test it.
 PACKAGES = gcc libc6-dev pkg-config libfcgi-dev libpq-dev libssl-dev libjson-c-dev libinih-dev \
@@ -64,7 +66,7 @@ TEST_PACKAGES = libcriterion-dev python3 curl pgbouncer apache2 libapache2-mod-f
 OBJ = $(patsubst %,$(B)/%.o,$(1))
 RESPONDER_OBJ = $(call OBJ,$(SHARED) $(RESPONDER))
 OPERATOR_OBJ = $(call OBJ,$(SHARED) $(OPERATOR) migrations)
-TEST_OBJ = $(call OBJ,$(SHARED) delivery receive ops migrations) \
+TEST_OBJ = $(call OBJ,$(SHARED) delivery receive text ops ops_receipts ops_purge migrations) \
 	$(patsubst %,$(B)/test_%.o,$(TESTS) support database)
 
 .PHONY: all run test unit lint check-format check-headers check-layers check-tidy asan valgrind \

@@ -62,6 +62,17 @@ enum status cmd_time(const char *text, const char *option, long *out) MUST_CHECK
 /* A whole file ("-": stdin), at most 64 MiB. Said on stderr when it cannot be read. */
 enum status cmd_read(const char *path, struct buf *out) MUST_CHECK;
 
+/* A column as JSON: its key, and whether it is a number. */
+struct cmd_json_key {
+    const char *name;
+    bool number;
+};
+/* The rows as one JSON array of objects; SQL's NULL is null. */
+void cmd_print_json(const struct db_rows *rows, const struct cmd_json_key *keys, int count);
+
+/* Whether a state has that name (NULL: none was given). ST_USAGE, said on stderr. */
+enum status cmd_filter_state(const char *state) MUST_CHECK;
+
 /* Whom to sign for: --provider and --secret, or an endpoint of the configuration. */
 struct cmd_signer {
     const struct scheme *scheme;
@@ -72,10 +83,17 @@ enum status cmd_signer(const char *provider, const char *secret, const char *end
 
 enum status cmd_config_run(const struct cmd *cmd, int argc, char **argv);
 enum status cmd_migrate_run(const struct cmd *cmd, int argc, char **argv);
+enum status cmd_list_run(const struct cmd *cmd, int argc, char **argv);
+enum status cmd_purge_run(const struct cmd *cmd, int argc, char **argv);
+enum status cmd_retry_run(const struct cmd *cmd, int argc, char **argv);
+enum status cmd_review_run(const struct cmd *cmd, int argc, char **argv);
 enum status cmd_send_run(const struct cmd *cmd, int argc, char **argv);
+enum status cmd_show_run(const struct cmd *cmd, int argc, char **argv);
 enum status cmd_sign_run(const struct cmd *cmd, int argc, char **argv);
 enum status cmd_status_run(const struct cmd *cmd, int argc, char **argv);
 enum status cmd_worker_run(const struct cmd *cmd, int argc, char **argv);
+extern const struct cmd_option cmd_list_options[], cmd_purge_options[], cmd_retry_options[],
+    cmd_review_options[], cmd_show_options[];
 extern const struct cmd_option cmd_config_options[], cmd_migrate_options[], cmd_send_options[],
     cmd_sign_options[], cmd_status_options[], cmd_worker_options[];
 

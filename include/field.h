@@ -21,7 +21,8 @@ struct json_object *field_get(struct json_object *object, const char *name);
 /* A non-empty string of at most max bytes without control characters. */
 enum field field_text(struct json_object *object, const char *name, size_t max,
                       const char **out) MUST_CHECK;
-/* An integer within int64. 20.0, "20", true and 2^63 are FIELD_BAD. */
+/* An integer within int64, its least value aside (json-c clamps to that one). 20.0, "20",
+ * true and 2^63 are FIELD_BAD. */
 enum field field_int(struct json_object *object, const char *name, int64_t *out) MUST_CHECK;
 enum field field_bool(struct json_object *object, const char *name, bool *out) MUST_CHECK;
 

@@ -52,9 +52,11 @@ extern const struct db_limits inbox_limits;
 enum status receive_sync(struct db *db, const struct receipt *receipt,
                          const struct handler *handler, struct received *received) MUST_CHECK;
 
-/* Commits the receipt alone, in one round trip: accepted, or duplicate. */
+/* Commits the receipt alone, in one round trip: accepted, or duplicate; parked at once
+ * when the handler cannot read the event: only now are its exact bytes at hand (jsonb
+ * makes 2000 of 2e3). */
 enum status receive_async(struct db *db, const struct receipt *receipt,
-                          struct received *received) MUST_CHECK;
+                          const struct handler *handler, struct received *received) MUST_CHECK;
 
 /* As receive_sync, but within limit_ms; when the effect fails or is too slow it is rolled
  * back and the receipt committed with its error and first attempt: accepted. */

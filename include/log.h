@@ -24,7 +24,7 @@ void log_to(void (*write)(void *to, const char *line, size_t len), void *to);
 void log_begin(struct log_line *line);
 /* A value of ours: must need no escaping. */
 void log_add(struct log_line *line, const char *key, const char *format, ...) PRINTF_LIKE(3, 4);
-/* A value from outside: escaped, quoted when it holds blanks. NULL adds nothing. */
+/* A value from outside: escaped and quoted. NULL adds nothing. */
 void log_text(struct log_line *line, const char *key, const char *value);
 void log_end(struct log_line *line);
 
@@ -32,7 +32,7 @@ void log_end(struct log_line *line);
 void log_say(const char *format, ...) PRINTF_LIKE(1, 2);
 
 /* Escapes what is not printable ASCII, and quotes and backslashes, as \xNN.
- * Writes at most room bytes with the final NUL, returns the bytes before it. */
+ * Writes at most room bytes (one at least) with the final NUL, returns the bytes before it. */
 size_t log_escape(char *to, size_t room, const char *from, size_t len);
 
 #endif

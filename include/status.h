@@ -58,6 +58,11 @@ enum status {
     ST_USAGE,    /* the operator's command line */
     ST_REFUSED,  /* the server at the other end said no */
 
+    /* What hookonce status --check found: the exit codes of monitoring plugins. */
+    ST_CHECK_WARNING,
+    ST_CHECK_CRITICAL,
+    ST_CHECK_UNKNOWN,
+
     ST_COUNT
 };
 

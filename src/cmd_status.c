@@ -1,79 +1,183 @@
 #include "cmd.h"
 #include "ops.h"
+#include "text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum { STATUS_SECONDS = 30 };
+enum { STATUS_SECONDS = 30, CHECK_SECONDS = 8 };
 
-enum { CONFIG, DATABASE, JSON };
+enum { CONFIG, DATABASE, JSON, CHECK, WARN_AGE, CRIT_AGE, WARN_REVIEWS, CRIT_REVIEWS };
 const struct cmd_option cmd_status_options[] = {
     [CONFIG] = {"config", "FILE", "read this file instead of the usual ones"},
     [DATABASE] = {"database", "URL", "this database instead of the configuration's"},
     [JSON] = {"json", NULL, "one JSON object, for machines"},
+    [CHECK] = {"check", NULL, "one line and exit code of a monitoring plugin (0 to 3)"},
+    [WARN_AGE] = {"warn-age", "TIME", "with --check: something is due as long (5m)"},
+    [CRIT_AGE] = {"crit-age", "TIME", "with --check: something is due as long (30m)"},
+    [WARN_REVIEWS] = {"warn-reviews", "N", "with --check: so many open reviews (1)"},
+    [CRIT_REVIEWS] = {"crit-reviews", "N", "with --check: so many open reviews (10)"},
     {NULL, NULL, NULL},
 };
 
-/* 4s, 3m 12s, 5h 2m, 8d 1h */
-static void print_age(int64_t seconds)
-{
-    if (seconds < 60)
-        printf("%" PRId64 "s", seconds);
-    else if (seconds < 3600)
-        printf("%" PRId64 "m %" PRId64 "s", seconds / 60, seconds % 60);
-    else if (seconds < 86400)
-        printf("%" PRId64 "h %" PRId64 "m", seconds / 3600, seconds / 60 % 60);
-    else
-        printf("%" PRId64 "d %" PRId64 "h", seconds / 86400, seconds / 3600 % 24);
-}
+struct thresholds {
+    long warn_age, crit_age;         /* seconds that a receipt may be due and not taken */
+    long warn_reviews, crit_reviews; /* open reviews */
+};
 
 static void print_json(const struct ops_status *s)
 {
-    printf("{\"unprocessed\":%" PRId64 ",\"resting\":%" PRId64 ",\"oldest_seconds\":%" PRId64
-           ",\"reviews\":%" PRId64 ",\"hour_events\":%" PRId64 ",\"hour_duplicates\":%" PRId64
-           ",\"outbox_waiting\":%" PRId64 ",\"ledger_entries\":%" PRId64 "}\n",
-           s->unprocessed, s->resting, s->oldest_seconds, s->reviews, s->hour_events,
-           s->hour_repeats, s->outbox_waiting, s->ledger_entries);
+    const struct {
+        const char *name;
+        int64_t value;
+    } members[] = {
+        {"unprocessed", s->unprocessed},
+        {"failing", s->failing},
+        {"resting", s->resting},
+        {"oldest_seconds", s->oldest_seconds},
+        {"due_seconds", s->due_seconds},
+        {"reviews", s->reviews},
+        {"hour_events", s->hour_events},
+        {"hour_duplicates", s->hour_repeats},
+        {"outbox_waiting", s->outbox_waiting},
+        {"ledger_entries", s->ledger_entries},
+        {"workers", s->workers},
+        {"poll_seconds", s->poll_seconds},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        printf("%s\"%s\":%" PRId64, i == 0 ? "{" : ",", members[i].name, members[i].value);
+    puts("}");
+}
+
+static const char *type_cell(const void *rows, int row, int column)
+{
+    return db_value(rows, row, column);
+}
+
+static void print_types(const struct db_rows *types)
+{
+    static const struct text_column columns[] = {
+        {"  last hour", 0, 1}, {"events", 1, 0}, {"duplicates", 1, 0}};
+    const struct text_rows cells = {type_cell, types, db_rows_count(types)};
+
+    if (cells.count > 0)
+        text_table(stdout, columns, (int)ARRAY_LEN(columns), &cells, text_width(stdout));
 }
 
 static void print_table(const struct ops_status *s, const struct db_rows *types)
 {
-    printf("unprocessed      %8" PRId64 "   oldest ", s->unprocessed - s->resting);
-    print_age(s->oldest_seconds);
-    printf("\nresting          %8" PRId64 "   for a person\n", s->resting);
-    printf("open reviews     %8" PRId64 "\n", s->reviews);
-    printf("ledger entries   %8" PRId64 "\n", s->ledger_entries);
-    printf("outbox waiting   %8" PRId64 "\n", s->outbox_waiting);
-    printf("last hour        %8" PRId64 "   events, and %" PRId64 " duplicates\n", s->hour_events,
-           s->hour_repeats);
-    for (int i = 0; i < db_rows_count(types); i++)
-        printf("  %-40.40s %8s %8s\n", db_value(types, i, 0), db_value(types, i, 1),
-               db_value(types, i, 2));
+    double rate =
+        s->hour_events + s->hour_repeats == 0
+            ? 0
+            : 100.0 * (double)s->hour_repeats / (double)(s->hour_events + s->hour_repeats);
+    char age[TEXT_AGE_MAX];
+
+    printf("waiting     %8" PRId64 "   oldest %s, %" PRId64 " failed before\n",
+           s->unprocessed - s->resting, text_age(s->oldest_seconds, age), s->failing);
+    printf("resting     %8" PRId64 "   for a person: hookonce list --state resting\n", s->resting);
+    printf("reviews     %8" PRId64 "   open: hookonce review\n", s->reviews);
+    printf("workers     %8" PRId64 "   ", s->workers);
+    if (s->poll_seconds < 0)
+        puts("none is connected");
+    else
+        printf("last question %s ago\n", text_age(s->poll_seconds, age));
+    printf("outbox      %8" PRId64 "   not published\n", s->outbox_waiting);
+    printf("ledger      %8" PRId64 "   entries\n", s->ledger_entries);
+    printf("last hour   %8" PRId64 "   events, %" PRId64 " duplicates (%.1f %% of deliveries)\n",
+           s->hour_events, s->hour_repeats, rate);
+    print_types(types);
 }
 
-enum status cmd_status_run(const struct cmd *cmd, int argc, char **argv)
+static enum status read_thresholds(const struct cmd_line *line, struct thresholds *t)
+{
+    long warn = 300000, crit = 1800000;
+    enum status status = cmd_time(line->value[WARN_AGE], "--warn-age", &warn);
+
+    *t = (struct thresholds){.warn_reviews = 1, .crit_reviews = 10};
+    if (status == ST_OK)
+        status = cmd_time(line->value[CRIT_AGE], "--crit-age", &crit);
+    if (status == ST_OK)
+        status =
+            cmd_number(line->value[WARN_REVIEWS], "--warn-reviews", 0, 1000000, &t->warn_reviews);
+    if (status == ST_OK)
+        status =
+            cmd_number(line->value[CRIT_REVIEWS], "--crit-reviews", 0, 1000000, &t->crit_reviews);
+    t->warn_age = warn / 1000;
+    t->crit_age = crit / 1000;
+    return status;
+}
+
+/* One line with performance data, as the Monitoring Plugins' guidelines have it. */
+static enum status check(const struct ops_status *s, const struct thresholds *t)
+{
+    enum status status = ST_OK;
+    char age[TEXT_AGE_MAX];
+
+    if (s->due_seconds >= t->crit_age || s->reviews >= t->crit_reviews)
+        status = ST_CHECK_CRITICAL;
+    else if (s->due_seconds >= t->warn_age || s->reviews >= t->warn_reviews)
+        status = ST_CHECK_WARNING;
+    printf("HOOKONCE %s - %" PRId64 " waiting, due for %s, %" PRId64 " resting, %" PRId64
+           " open reviews | waiting=%" PRId64 " due=%" PRId64 "s;%ld;%ld failing=%" PRId64
+           " resting=%" PRId64 " reviews=%" PRId64 ";%ld;%ld outbox=%" PRId64 "\n",
+           status == ST_OK              ? "OK"
+           : status == ST_CHECK_WARNING ? "WARNING"
+                                        : "CRITICAL",
+           s->unprocessed - s->resting, text_age(s->due_seconds, age), s->resting, s->reviews,
+           s->unprocessed - s->resting, s->due_seconds, t->warn_age, t->crit_age, s->failing,
+           s->resting, s->reviews, t->warn_reviews, t->crit_reviews, s->outbox_waiting);
+    return status;
+}
+
+/* Whatever keeps a check from an answer is unknown, said where plugins say things. */
+static enum status unknown(enum status status)
+{
+    printf("HOOKONCE UNKNOWN - %s\n", status_text(status));
+    return ST_CHECK_UNKNOWN;
+}
+
+static enum status report(struct db *db, const struct cmd_line *line, const struct thresholds *t)
 {
     struct db_rows *types = NULL;
     struct ops_status numbers;
-    struct cmd_line line;
-    struct db *db;
-    enum status status = cmd_parse(cmd, argc, argv, &line);
+    bool table = line->value[JSON] == NULL && line->value[CHECK] == NULL;
+    enum status status = ops_status(db, &numbers);
 
-    if (status != ST_OK || line.helped)
-        return status;
-    status = cmd_db(line.value[CONFIG], line.value[DATABASE], STATUS_SECONDS, &db);
-    if (status != ST_OK)
-        return status;
-    status = ops_status(db, &numbers);
-    if (status == ST_OK)
+    if (status == ST_OK && table)
         status = ops_hour_by_type(db, &types);
     if (status != ST_OK)
-        (void)cmd_db_fail(db, status);
-    else if (line.value[JSON] != NULL)
+        return cmd_db_fail(db, status);
+    if (line->value[CHECK] != NULL)
+        status = check(&numbers, t);
+    else if (line->value[JSON] != NULL)
         print_json(&numbers);
     else
         print_table(&numbers, types);
     db_rows_free(types);
+    return status;
+}
+
+enum status cmd_status_run(const struct cmd *cmd, int argc, char **argv)
+{
+    struct thresholds thresholds;
+    struct cmd_line line;
+    struct db *db = NULL;
+    bool checks;
+    enum status status = cmd_parse(cmd, argc, argv, &line);
+
+    if (status != ST_OK || line.helped)
+        return status;
+    checks = line.value[CHECK] != NULL;
+    status = read_thresholds(&line, &thresholds);
+    if (status == ST_OK)
+        status = cmd_db(line.value[CONFIG], line.value[DATABASE],
+                        checks ? CHECK_SECONDS : STATUS_SECONDS, &db);
+    if (status == ST_OK)
+        status = report(db, &line, &thresholds);
     db_free(db);
+    if (checks && status != ST_OK && status != ST_CHECK_WARNING && status != ST_CHECK_CRITICAL)
+        status = unknown(status);
     return status;
 }

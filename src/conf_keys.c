@@ -7,6 +7,8 @@ static const char no_memory[] = "out of memory";
 
 static const char *set_text(char **to, const char *value)
 {
+    if (*to != NULL)
+        explicit_bzero(*to, strlen(*to)); /* a connection string may hold a password */
     free(*to);
     *to = strdup(value);
     return *to == NULL ? no_memory : NULL;

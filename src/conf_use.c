@@ -85,13 +85,17 @@ bool conf_time(const char *text, long *ms)
 static void print_section(const struct conf *conf, const struct conf_endpoint *e, struct buf *out)
 {
     const struct conf_key *key;
+    struct buf value;
 
     for (size_t n = 0; (key = conf_key_at(n)) != NULL; n++) {
         if ((key->section == CONF_ENDPOINT) != (e != NULL))
             continue;
-        buf_format(out, "%s = ", key->name);
-        key->show(conf, e, out);
-        buf_text(out, "\n");
+        buf_init(&value, out->cap);
+        key->show(conf, e, &value);
+        if (!buf_failed(&value) && value.len > 0) /* "(both)" is no value that could be set */
+            buf_format(out, "%s%s = %s\n", value.data[0] == '(' ? "# " : "", key->name, value.data);
+        out->failed = out->failed || value.failed;
+        buf_release(&value);
     }
 }
 

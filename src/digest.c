@@ -8,10 +8,12 @@
 /* The algorithm is fetched once: fetching is what costs. */
 static EVP_MAC *hmac_algorithm(void)
 {
+    static OSSL_LIB_CTX *context;
     static EVP_MAC *hmac;
-    OSSL_LIB_CTX *context;
 
-    if (hmac == NULL && (context = OSSL_LIB_CTX_new()) != NULL)
+    if (context == NULL)
+        context = OSSL_LIB_CTX_new();
+    if (context != NULL && hmac == NULL)
         hmac = EVP_MAC_fetch(context, "HMAC", NULL);
     return hmac;
 }

@@ -7,27 +7,18 @@
 #include <limits.h>
 #include <string.h>
 
-/* json-c's strict mode refuses white space behind the end, RFC 8259 does not. */
-static size_t trimmed(const char *text, size_t len)
-{
-    while (len > 0 && strchr(" \t\r\n", text[len - 1]) != NULL)
-        len--;
-    return len;
-}
-
 static enum status parse(struct event *event)
 {
     struct json_tokener *tokener = json_tokener_new_ex(EVENT_DEPTH_MAX);
-    size_t len = trimmed(event->text, event->len);
     enum status status = ST_NOMEM;
 
-    if (tokener == NULL || len > INT_MAX)
+    if (tokener == NULL || event->len > INT_MAX)
         goto out;
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-    event->json = json_tokener_parse_ex(tokener, event->text, (int)len);
+    event->json = json_tokener_parse_ex(tokener, event->text, (int)event->len);
     switch (json_tokener_get_error(tokener)) {
     case json_tokener_success:
-        status = json_tokener_get_parse_end(tokener) == len ? ST_OK : ST_JSON;
+        status = json_tokener_get_parse_end(tokener) == event->len ? ST_OK : ST_JSON;
         break;
     case json_tokener_error_depth:
         status = ST_JSON_DEPTH;
@@ -76,18 +67,18 @@ static enum status read_envelope(struct event *event)
 enum status event_parse(const struct verified *verified, struct event *event)
 {
     enum status status;
+    char first;
 
     memset(event, 0, sizeof(*event));
     buf_init(&event->fixed, verified_len(verified));
     event->text = verified_body(verified);
     event->len = verified_len(verified);
-    if (trimmed(event->text, event->len) == 0)
-        return ST_JSON;
     status = jsontext_check(event->text, event->len, &event->fixed);
     if (status != ST_OK)
         return status;
-    if (event->text[strspn(event->text, " \t\r\n")] != '{')
-        return ST_JSON_OBJECT;
+    first = event->len == 0 ? '\0' : event->text[strspn(event->text, " \t\r\n")];
+    if (first != '{')
+        return first == '\0' ? ST_JSON : ST_JSON_OBJECT;
     if (event->fixed.len > 0) {
         event->raw = event->text;
         event->raw_len = event->len;
@@ -110,9 +101,12 @@ enum status event_restore(const char *id, const char *type, const char *payload,
     status = parse(event);
     if (status == ST_OK && !json_object_is_type(event->json, json_type_object))
         status = ST_JSON;
-    if (status == ST_OK)
-        read_circumstances(event);
-    return status;
+    if (status != ST_OK)
+        return status;
+    read_circumstances(event);
+    return field_text(event->json, "account", EVENT_NAME_MAX, &event->account) == FIELD_BAD
+               ? ST_EVENT_ACCOUNT
+               : ST_OK;
 }
 
 void event_release(struct event *event)

@@ -69,6 +69,8 @@ enum status http_body(const struct http_request *request, uint64_t length, size_
         return ST_OK;
     case 1:
         return ST_BODY_LONG;
+    case -2:
+        return ST_BODY_SLOW;
     default:
         return ST_BODY_SHORT;
     }

@@ -13,6 +13,7 @@
 #include <fcgiapp.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,9 +31,32 @@ static void on_alarm(int sig UNUSED)
     errno = saved;
 }
 
+/* The n-th parameter of that name, counted from 0. */
+static const char *nth_param(const char *name, int n)
+{
+    size_t len = strlen(name);
+
+    for (char **p = current.envp; *p != NULL; p++) {
+        if (strncmp(*p, name, len) == 0 && (*p)[len] == '=' && n-- == 0)
+            return *p + len + 1;
+    }
+    return NULL;
+}
+
+/* nginx passes a header that came twice as two parameters of one name; the other servers
+ * join the two, and so does this. A joined value lives until the next one. */
 static const char *fcgi_param(void *io UNUSED, const char *name)
 {
-    return FCGX_GetParam(name, current.envp);
+    static char joined[8192];
+    const char *first = nth_param(name, 0), *next;
+    size_t at;
+
+    if (first == NULL || strncmp(name, "HTTP_", 5) != 0 || nth_param(name, 1) == NULL)
+        return first;
+    at = (size_t)snprintf(joined, sizeof(joined), "%s", first);
+    for (int n = 1; at < sizeof(joined) && (next = nth_param(name, n)) != NULL; n++)
+        at += (size_t)snprintf(joined + at, sizeof(joined) - at, ", %s", next);
+    return joined;
 }
 
 static ssize_t fcgi_read(void *io UNUSED, void *to, size_t len)

@@ -129,6 +129,18 @@ static enum status count_delivery(struct db *db, const struct receipt *receipt,
     return status;
 }
 
+/* Commits a receipt at rest with its review. */
+static enum status park(struct db *db, const struct receipt *receipt, struct received *received,
+                        bool *fresh)
+{
+    struct db_params params = {0};
+
+    received->outcome = OUTCOME_PARKED;
+    bind_receipt(&params, receipt, NULL);
+    db_text(&params, received->parked.why);
+    return commit_receipt(db, &inbox_limits, park_sql, &params, fresh);
+}
+
 /* Sends the one statement: receipt and effect, or, where the event cannot be applied as
  * it is, receipt and review. */
 static enum status run_effect(struct db *db, const struct db_limits *limits,
@@ -147,14 +159,10 @@ static enum status run_effect(struct db *db, const struct db_limits *limits,
     buf_text(&sql, receive_end_sql);
     if (status == ST_OK && buf_failed(&sql))
         status = ST_NOMEM;
-    if (status == ST_OK) {
+    if (status == ST_OK)
         status = commit_receipt(db, limits, sql.data, &params, &fresh);
-    } else if (status == ST_PARK) {
-        received->outcome = OUTCOME_PARKED;
-        bind_receipt(&params, receipt, NULL);
-        db_text(&params, received->parked.why);
-        status = commit_receipt(db, limits, park_sql, &params, &fresh);
-    }
+    else if (status == ST_PARK)
+        status = park(db, receipt, received, &fresh);
     buf_release(&sql);
     if (status == ST_OK && !fresh)
         status = count_delivery(db, receipt, received);
@@ -183,10 +191,23 @@ static enum status record(struct db *db, const struct receipt *receipt, const ch
     return status == ST_OK && !fresh ? count_delivery(db, receipt, received) : status;
 }
 
-enum status receive_async(struct db *db, const struct receipt *receipt, struct received *received)
+enum status receive_async(struct db *db, const struct receipt *receipt,
+                          const struct handler *handler, struct received *received)
 {
+    struct db_params params = {0};
+    struct buf sql;
+    bool fresh = false;
+    enum status status;
+
     *received = (struct received){.outcome = OUTCOME_ACCEPTED};
-    return record(db, receipt, NULL, received);
+    buf_init(&sql, SQL_MAX);
+    status = apply_event(handler, receipt->event, &sql, &params, &received->parked);
+    buf_release(&sql);
+    if (status == ST_OK)
+        return record(db, receipt, NULL, received);
+    if (status == ST_PARK)
+        status = park(db, receipt, received, &fresh);
+    return status == ST_OK && !fresh ? count_delivery(db, receipt, received) : status;
 }
 
 enum status receive_auto(struct db *db, const struct receipt *receipt,

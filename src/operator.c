@@ -17,10 +17,25 @@ static const struct cmd commands[] = {
      "Secrets are masked. Exits with 3 and one message when something is wrong.",
      cmd_config_options, cmd_config_run},
     {"worker", "", "work receipts that wait: mode async and auto",
-     "Runs until it is told to stop (TERM finishes the receipt in hand), or with --drain\n"
-     "until nothing is due. Several may run, on several hosts.",
+     "Runs until it is told to stop (TERM finishes the receipt in hand), or with\n"
+     "--drain until nothing is due. Several may run, on several hosts.",
      cmd_worker_options, cmd_worker_run},
     {"status", "", "how the inbox stands", NULL, cmd_status_options, cmd_status_run},
+    {"list", "", "list receipts, newest first", NULL, cmd_list_options, cmd_list_run},
+    {"show", "ID", "everything about one event", "ID is the provider's: evt_...", cmd_show_options,
+     cmd_show_run},
+    {"retry", "[ID]", "give receipts back to the workers",
+     "One event's, or all that failed or rest and that the options select. Says how\n"
+     "many and asks first. They get all their attempts again; their reviews are\n"
+     "resolved.",
+     cmd_retry_options, cmd_retry_run},
+    {"review", "[resolve ID]", "what a person must look at, and that it was done", NULL,
+     cmd_review_options, cmd_review_run},
+    {"purge", "", "blank old payloads, delete very old receipts",
+     "Two stages: the payload goes first, the key stays, so that a late repeat is\n"
+     "still a duplicate. May run beside live traffic; stopped half-way it has lost\n"
+     "nothing.",
+     cmd_purge_options, cmd_purge_run},
     {"sign", "FILE", "print the signature header for a file",
      "FILE is - for standard input. For trying out: the provider signs in production.",
      cmd_sign_options, cmd_sign_run},

@@ -75,20 +75,32 @@ static const char status_sql[] =
     "SELECT inbox.*, hour.*,\n"
     "       (SELECT count(*) FROM webhook_reviews WHERE resolved_at IS NULL),\n"
     "       (SELECT count(*) FROM outbox WHERE published_at IS NULL),\n"
-    "       (SELECT count(*) FROM ledger_entries)\n"
+    "       (SELECT count(*) FROM ledger_entries),\n"
+    "       workers.*\n"
     "  FROM (SELECT count(*),\n"
     "               count(*) FILTER (WHERE available_at = 'infinity'),\n"
     "               coalesce(extract(epoch FROM max(now() - received_at)\n"
-    "                 FILTER (WHERE available_at < 'infinity')), 0)::bigint\n"
+    "                 FILTER (WHERE available_at < 'infinity')), 0)::bigint,\n"
+    "               count(*) FILTER (WHERE last_error IS NOT NULL\n"
+    "                                  AND available_at < 'infinity'),\n"
+    "               coalesce(extract(epoch FROM max(now() - available_at)\n"
+    "                 FILTER (WHERE available_at <= now())), 0)::bigint\n"
     "          FROM webhook_inbox WHERE processed_at IS NULL) AS inbox,\n"
     "       (SELECT count(*), coalesce(sum(deliveries - 1), 0)\n"
-    "          FROM webhook_inbox WHERE received_at > now() - interval '1 hour') AS hour";
+    "          FROM webhook_inbox WHERE received_at > now() - interval '1 hour') AS hour,\n"
+    "       (SELECT count(*),\n"
+    "               coalesce(extract(epoch FROM now() - max(query_start)), -1)::bigint\n"
+    "          FROM pg_stat_activity\n"
+    "         WHERE application_name = 'hookonce worker'\n"
+    "           AND datname = current_database()) AS workers";
 
 enum status ops_status(struct db *db, struct ops_status *out)
 {
-    int64_t *const columns[] = {&out->unprocessed,    &out->resting,       &out->oldest_seconds,
-                                &out->hour_events,    &out->hour_repeats,  &out->reviews,
-                                &out->outbox_waiting, &out->ledger_entries};
+    int64_t *const columns[] = {
+        &out->unprocessed,    &out->resting,        &out->oldest_seconds, &out->failing,
+        &out->due_seconds,    &out->hour_events,    &out->hour_repeats,   &out->reviews,
+        &out->outbox_waiting, &out->ledger_entries, &out->workers,        &out->poll_seconds,
+    };
     struct db_rows *rows;
     enum status status = db_query(db, status_sql, NULL, &rows);
 

@@ -93,8 +93,9 @@ static const char *param_or_empty(const struct http_request *request, const char
     return value == NULL ? "" : value;
 }
 
-/* PATH_INFO alone first, then the whole path: servers cut it in different places. Never
- * REQUEST_URI, which a rewrite leaves as it was. */
+/* The whole path first, then PATH_INFO alone: servers cut it in different places, and with
+ * the whole one first a URL has the same endpoint behind each. Never REQUEST_URI, which a
+ * rewrite leaves as it was. */
 static const struct conf_endpoint *route(const struct conf *conf,
                                          const struct http_request *request)
 {
@@ -103,16 +104,12 @@ static const struct conf_endpoint *route(const struct conf *conf,
     const struct conf_endpoint *endpoint = NULL;
     struct buf whole;
 
-    if (info[0] != '\0')
-        endpoint = conf_route(conf, info);
-    if (endpoint != NULL)
-        return endpoint;
     buf_init(&whole, CONF_PATH_MAX);
     buf_format(&whole, "%s%s", script, info);
     if (!buf_failed(&whole))
         endpoint = conf_route(conf, whole.data);
     buf_release(&whole);
-    return endpoint;
+    return endpoint == NULL && info[0] != '\0' ? conf_route(conf, info) : endpoint;
 }
 
 static enum status check_encoding(const struct http_request *request)
@@ -161,7 +158,7 @@ static enum status receive_once(struct receive *rx, const struct receipt *receip
         return receive_sync(rx->db, receipt, NULL, &d->received);
     switch (e->mode) {
     case MODE_ASYNC:
-        return receive_async(rx->db, receipt, &d->received);
+        return receive_async(rx->db, receipt, handler, &d->received);
     case MODE_AUTO:
         return receive_auto(rx->db, receipt, handler, e->deadline_ms, &d->received);
     default:

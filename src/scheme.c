@@ -73,8 +73,12 @@ const char *scheme_key(const struct scheme *scheme UNUSED, const char *secret, s
     if (strncmp(secret, "v1,", 3) == 0 || strncmp(secret, "v0,", 3) == 0)
         return "begins with a signature's prefix (v1,): take that away";
     for (size_t i = 0; i < len; i++) {
-        if (secret[i] <= ' ' || secret[i] == 0x7f)
+        unsigned char c = (unsigned char)secret[i];
+
+        if (c <= ' ' || c == 0x7f)
             return "has a blank or a line end inside: give one secret a line";
+        if (c > 0x7f)
+            return "has a character that no secret has: is there a byte order mark?";
     }
     buf_add(key, secret, len);
     return buf_failed(key) ? "is longer than 4096 bytes" : NULL;

@@ -63,6 +63,9 @@ static const struct status_row rows[ST_COUNT] = {
     [ST_IO] = {"io_error", "a file or connection could not be read or written", 500, EXIT_FAILED,
                false},
     [ST_USAGE] = {"usage", "the command line is wrong", 500, EXIT_USAGE, false},
+    [ST_CHECK_WARNING] = {"warning", "a threshold is passed", 500, 1, false},
+    [ST_CHECK_CRITICAL] = {"critical", "a critical threshold is passed", 500, 2, false},
+    [ST_CHECK_UNKNOWN] = {"unknown", "it could not be told", 500, 3, false},
     [ST_REFUSED] = {"refused", "the server refused the request", 500, EXIT_FAILED, false},
 };
 

@@ -2,11 +2,13 @@
 CGI and as FastCGI, signing, raw HTTP, and waiting. Each test file runs by itself:
     B=build tests/run.sh it_cgi        (run.sh starts the private PostgreSQL)
 """
+import atexit
 import hashlib
 import hmac
 import itertools
 import json
 import os
+import shutil
 import signal
 import socket
 import struct
@@ -208,6 +210,7 @@ class Responder:
                 codes.append(p.wait())
         self.listener.close()
         self.log_file.close()
+        atexit.register(shutil.rmtree, self.dir, True)
         return codes
 
 

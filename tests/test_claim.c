@@ -180,11 +180,13 @@ Test(claim, backoff_is_bounded)
     char sql[640];
 
     for (size_t i = 0; i < ARRAY_LEN(attempts); i++) {
-        snprintf(sql, sizeof(sql),
-                 "SELECT (max(d) <= least(300, 2 ^ least(%d, 20)) AND min(d) >= 0 AND max(d) > 0)::int"
-                 " FROM (SELECT extract(epoch FROM " INBOX_BACKOFF("a") ") AS d"
-                 " FROM (SELECT %d AS a FROM generate_series(1, 50)) AS x) AS y",
-                 attempts[i], attempts[i]);
+        snprintf(
+            sql, sizeof(sql),
+            "SELECT (max(d) <= least(300, 2 ^ least(%d, 20)) AND min(d) >= 0 AND max(d) > 0)::int"
+            " FROM (SELECT extract(epoch FROM " INBOX_BACKOFF(
+                "a") ") AS d"
+                     " FROM (SELECT %d AS a FROM generate_series(1, 50)) AS x) AS y",
+            attempts[i], attempts[i]);
         cr_expect_eq(test_number(db, sql), 1, "%d", attempts[i]);
     }
     db_free(db);
@@ -298,7 +300,8 @@ Test(claim, poison_in_a_batch)
     cr_expect_eq(test_number(db, "SELECT count(*) FROM ledger_entries"), 8);
     cr_expect_eq(test_number(db, "SELECT count(*) FROM webhook_inbox WHERE event_id = 'evt_5'"
                                  " AND processed_at IS NULL AND last_error LIKE '57P01 %'"),
-                 1, "%s", test_text(db, "SELECT last_error FROM webhook_inbox WHERE event_id = 'evt_5'"));
+                 1, "%s",
+                 test_text(db, "SELECT last_error FROM webhook_inbox WHERE event_id = 'evt_5'"));
     db_free(db);
 }
 
@@ -340,17 +343,18 @@ Test(claim, receipt_of_an_async_delivery)
     test_event(text, &event);
     receipt.event = &event;
     db_until(db, clock_ms() + TEST_BUDGET_MS);
-    cr_assert_eq(receive_async(db, &receipt, &received), ST_OK, "%s", db_error(db));
+    cr_assert_eq(receive_async(db, &receipt, NULL, &received), ST_OK, "%s", db_error(db));
     cr_expect_eq(received.outcome, OUTCOME_ACCEPTED);
-    cr_assert_eq(receive_async(db, &receipt, &received), ST_OK);
+    cr_assert_eq(receive_async(db, &receipt, NULL, &received), ST_OK);
     cr_expect_eq(received.outcome, OUTCOME_DUPLICATE);
     cr_assert_eq(receive_sync(db, &receipt, handler_find("stripe", event.type), &received), ST_OK);
     cr_expect_eq(received.outcome, OUTCOME_DUPLICATE);
     cr_expect_eq(test_number(db, "SELECT count(*) FROM ledger_entries"), 0);
     cr_assert_eq(work_one(db, &p, &worked), ST_OK);
     cr_expect_eq(worked.outcome, OUTCOME_PROCESSED);
-    cr_expect_str_eq(test_text(db, "SELECT status || ' ' || customer_id || ' ' || livemode || ' ' ||"
-                                   " extract(epoch FROM paid_at)::bigint FROM invoices"),
+    cr_expect_str_eq(test_text(db,
+                               "SELECT status || ' ' || customer_id || ' ' || livemode || ' ' ||"
+                               " extract(epoch FROM paid_at)::bigint FROM invoices"),
                      "paid cus_1 true 1760090000");
     cr_expect_eq(test_number(db, "SELECT count(*) FROM ledger_entries"), 1);
     event_release(&event);
@@ -373,11 +377,13 @@ Test(claim, parked_and_ignored)
                                  " available_at = 'infinity' AND last_error = 'parked:"
                                  " data.object.amount_paid is no integer of 64 bits'"),
                  1);
-    cr_expect_eq(test_number(db, "SELECT count(*) FROM webhook_reviews WHERE reason = 'parked'"), 1);
+    cr_expect_eq(test_number(db, "SELECT count(*) FROM webhook_reviews WHERE reason = 'parked'"),
+                 1);
     add_receipts(db, 2, 2);
     test_run(db, "UPDATE webhook_inbox SET event_type = 'a.b' WHERE event_id = 'evt_2'");
     cr_assert_eq(work_one(db, &p, &worked), ST_OK);
     cr_expect_eq(worked.outcome, OUTCOME_IGNORED);
-    cr_expect_eq(test_number(db, "SELECT count(*) FROM webhook_inbox WHERE outcome = 'ignored'"), 1);
+    cr_expect_eq(test_number(db, "SELECT count(*) FROM webhook_inbox WHERE outcome = 'ignored'"),
+                 1);
     db_free(db);
 }

@@ -33,7 +33,8 @@ struct db *test_session(void)
     if (conninfo[0] != '\0')
         return open_session(conninfo);
     db = open_session(server);
-    snprintf(sql, sizeof(sql), "CREATE SCHEMA unit_%ld", (long)getpid());
+    snprintf(sql, sizeof(sql), "DROP SCHEMA IF EXISTS unit_%1$ld CASCADE; CREATE SCHEMA unit_%1$ld",
+             (long)getpid());
     test_run(db, sql);
     db_free(db);
     snprintf(conninfo, sizeof(conninfo), "%s options='-c search_path=unit_%ld'", server,
