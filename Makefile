@@ -1,7 +1,5 @@
 # hookonce: make help lists the targets. One Makefile, sources listed by hand.
 
-VERSION = 0.1
-
 # Where make install puts things; DESTDIR is for packagers.
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -29,14 +27,14 @@ CURL_LIBS = $(shell pkg-config --libs libcurl)
 CRITERION_LIBS = $(shell pkg-config --libs criterion)
 FCGI_LIBS = -lfcgi
 
-CPPFLAGS = -Iinclude -D_DEFAULT_SOURCE -DOPENSSL_NO_DEPRECATED -DHOOKONCE_VERSION='"$(VERSION)"'
+CPPFLAGS = -Iinclude -D_DEFAULT_SOURCE -DOPENSSL_NO_DEPRECATED
 CFLAGS = -std=c11 $(OPT) $(WARN) $(HARDEN) $(SAN)
 LDFLAGS = $(HARDEN_LD) $(SAN)
 LIBS = $(JSON_LIBS) $(INIH_LIBS) $(CRYPTO_LIBS)
 
 # The modules, lowest layer first; a file includes headers of its own layer or a lower one.
 # make check-layers reads these lists.
-L0 = compiler status clock log buf stop text
+L0 = compiler version status clock log buf stop text
 L1 = digest jsontext field sqlstate pq db_session db db_params http http_cgi http_fcgi http_serve secret
 L2 = scheme event
 L3 = conf conf_keys conf_use
@@ -140,8 +138,8 @@ check-layers:
 check-tidy: $(B)/migrations.c
 	cppcheck -q --std=c11 --error-exitcode=1 --inline-suppr --enable=warning,performance,portability \
 		-Iinclude $(CPPFLAGS) src
-	clang-tidy --quiet --warnings-as-errors='*' src/*.c -- $(CPPFLAGS) $(PQ_CFLAGS) $(JSON_CFLAGS) \
-		-std=c11 2>/dev/null
+	@ls src/*.c | xargs -P 2 -n 8 sh -c 'clang-tidy --quiet --warnings-as-errors="*" "$$@" -- \
+		$(CPPFLAGS) $(PQ_CFLAGS) $(JSON_CFLAGS) -std=c11 2>/dev/null' clang-tidy
 
 install: all ## install under $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(FCGIDIR) $(DESTDIR)$(DOCDIR)/db \

@@ -49,7 +49,7 @@ enum status cmd_parse(const struct cmd *cmd, int argc, char **argv, struct cmd_l
 
     memset(line, 0, sizeof(*line));
     memset(longs, 0, sizeof(longs));
-    for (; cmd->options[count].name != NULL && count < CMD_OPTIONS_MAX; count++) {
+    for (; count < CMD_OPTIONS_MAX && cmd->options[count].name != NULL; count++) {
         longs[count].name = cmd->options[count].name;
         longs[count].has_arg = cmd->options[count].arg != NULL;
     }

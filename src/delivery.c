@@ -87,7 +87,7 @@ static void log_signature(struct log_line *line, const struct delivery *d)
 {
     int64_t age = d->signature.age;
 
-    if (d->signature.secret == 0)
+    if (d->signature.secret == 0 || d->endpoint == NULL)
         return;
     log_add(line, "secret", "%d", d->signature.secret);
     if (age > d->endpoint->tolerance || age < -d->endpoint->tolerance)

@@ -67,13 +67,11 @@ static void append(struct log_line *line, const char *text, size_t len)
 
 void log_begin(struct log_line *line)
 {
-    char stamp[48];
     time_t now = time(NULL);
     struct tm tm;
 
-    line->len = 0;
     gmtime_r(&now, &tm);
-    append(line, stamp, strftime(stamp, sizeof(stamp), "hookonce: ts=%Y-%m-%dT%H:%M:%SZ", &tm));
+    line->len = strftime(line->text, sizeof(line->text), "hookonce: ts=%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
 void log_add(struct log_line *line, const char *key, const char *format, ...)

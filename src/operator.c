@@ -1,5 +1,6 @@
 /* hookonce: the operator's program, a table of sub-commands. */
 #include "cmd.h"
+#include "version.h"
 
 #include <locale.h>
 #include <stdio.h>

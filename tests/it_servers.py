@@ -21,8 +21,13 @@ MULTI = "Grüße 世界 \U0001f680"  # two, three and four bytes a character
 SLOWER = 3 if hook.SANITIZED else 1
 PROCESSES = 8
 
-# A second endpoint, so that a path that goes astray is seen.
+# Further endpoints, so that a path that goes astray, or is cut differently, is seen.
 OTHER = """
+[endpoint short]
+path = /stripe
+provider = stripe
+secret = file:/etc/hookonce.stripe.secret
+
 [endpoint other]
 path = /webhooks/stripe/other
 provider = stripe
@@ -52,7 +57,7 @@ PATHS = (
     (PATH + "/other/..", 200), ("/webhooks%2Fstripe", 200), (PATH + "/..", 404),
     (PATH + "/extra", 404), (PATH + "/extra/other", 404), (PATH + ";a", 404), (PATH + "%20", 404),
     (PATH + "x", 404), (PATH + "%00", 404), ("/WEBHOOKS/stripe", 404), ("/webhooks", 404),
-    ("/webhooks/", 404), ("/webhooksX/stripe", 404), ("/stripe", 404),
+    ("/webhooks/", 404), ("/webhooksX/x", 404), ("/stripe", 404),
     ("/webhooks/hookonce.fcgi", 404),
 )
 
