@@ -11,7 +11,9 @@ static const char blocks_sql[] =
 
 /* Some blocks of the table: $1 and $2 row addresses, $3 seconds for payloads, $4 for keys.
  * Rows that somebody holds are left for the next time, so nobody ever waits for a purge
- * in a circle. A blanked payload is a few bytes: its size tells, without unpacking it. */
+ * in a circle. A blanked payload is a few bytes: its size tells, without unpacking it.
+ * What this writes is to reach the disk as it goes, not in one stroke at the checkpoint,
+ * which would hold up every commit meanwhile. */
 static const char step_sql[] =
     "WITH old AS (\n"
     "  SELECT ctid AS place, processed_at < now() - make_interval(secs => $4) AS done,\n"
@@ -19,6 +21,7 @@ static const char step_sql[] =
     "    FROM webhook_inbox\n"
     "   WHERE ctid >= $1::tid AND ctid < $2::tid\n"
     "     AND processed_at < now() - make_interval(secs => $3)\n"
+    "     AND (SELECT set_config('backend_flush_after', '256kB', true)) <> ''\n"
     "     FOR UPDATE SKIP LOCKED\n"
     "), deleted AS (\n"
     "  DELETE FROM webhook_inbox AS w USING old WHERE w.ctid = old.place AND old.done\n"
