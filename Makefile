@@ -58,7 +58,7 @@ TESTS = status clock log buf stop digest jsontext field sqlstate db http secret 
 # Debian's packages: to build and run it, and further ones to test it.
 PACKAGES = gcc libc6-dev pkg-config libfcgi-dev libpq-dev libssl-dev libjson-c-dev libinih-dev \
 	libcurl4-openssl-dev postgresql lighttpd
-TEST_PACKAGES = libcriterion-dev python3 curl pgbouncer apache2 libapache2-mod-fcgid nginx-light spawn-fcgi \
+TEST_PACKAGES = libcriterion-dev python3 curl pgbouncer faketime apache2 libapache2-mod-fcgid nginx-light spawn-fcgi \
 	multiwatch valgrind strace procps clang-format clang-tidy cppcheck mandoc
 
 OBJ = $(patsubst %,$(B)/%.o,$(1))

@@ -31,7 +31,6 @@ struct ops_status {
     int64_t hour_events;    /* received within the last hour */
     int64_t hour_repeats;   /* further deliveries of these */
     int64_t outbox_waiting; /* messages not yet published */
-    int64_t ledger_entries;
     int64_t failing;      /* of the unprocessed: failed at least once, not at rest */
     int64_t due_seconds;  /* how long the longest one has been due and not taken */
     int64_t workers;      /* sessions of hookonce worker */

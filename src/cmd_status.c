@@ -41,7 +41,6 @@ static void print_json(const struct ops_status *s)
         {"hour_events", s->hour_events},
         {"hour_duplicates", s->hour_repeats},
         {"outbox_waiting", s->outbox_waiting},
-        {"ledger_entries", s->ledger_entries},
         {"workers", s->workers},
         {"poll_seconds", s->poll_seconds},
     };
@@ -84,7 +83,6 @@ static void print_table(const struct ops_status *s, const struct db_rows *types)
     else
         printf("last question %s ago\n", text_age(s->poll_seconds, age));
     printf("outbox      %8" PRId64 "   not published\n", s->outbox_waiting);
-    printf("ledger      %8" PRId64 "   entries\n", s->ledger_entries);
     printf("last hour   %8" PRId64 "   events, %" PRId64 " duplicates (%.1f %% of deliveries)\n",
            s->hour_events, s->hour_repeats, rate);
     print_types(types);

@@ -75,7 +75,6 @@ static const char status_sql[] =
     "SELECT inbox.*, hour.*,\n"
     "       (SELECT count(*) FROM webhook_reviews WHERE resolved_at IS NULL),\n"
     "       (SELECT count(*) FROM outbox WHERE published_at IS NULL),\n"
-    "       (SELECT count(*) FROM ledger_entries),\n"
     "       workers.*\n"
     "  FROM (SELECT count(*),\n"
     "               count(*) FILTER (WHERE available_at = 'infinity'),\n"
@@ -97,9 +96,9 @@ static const char status_sql[] =
 enum status ops_status(struct db *db, struct ops_status *out)
 {
     int64_t *const columns[] = {
-        &out->unprocessed,    &out->resting,        &out->oldest_seconds, &out->failing,
-        &out->due_seconds,    &out->hour_events,    &out->hour_repeats,   &out->reviews,
-        &out->outbox_waiting, &out->ledger_entries, &out->workers,        &out->poll_seconds,
+        &out->unprocessed,    &out->resting,     &out->oldest_seconds, &out->failing,
+        &out->due_seconds,    &out->hour_events, &out->hour_repeats,   &out->reviews,
+        &out->outbox_waiting, &out->workers,     &out->poll_seconds,
     };
     struct db_rows *rows;
     enum status status = db_query(db, status_sql, NULL, &rows);

@@ -24,6 +24,7 @@ class Answers(hook.Case):
             self.assertEqual(a.headers["content-type"], "application/json")
             self.assertEqual(a.headers["cache-control"], "no-store")
             self.assertEqual(int(a.headers["content-length"]), len(a.body))
+            self.assertTrue(a.raw.startswith(b"Status: 200 "), a.raw)  # R187: nothing before it
             self.assertEqual(a.code, 0)
         self.assertEqual(self.stored(), 3)
 

@@ -260,6 +260,18 @@ class Pooler(hook.Case):
         good = hook.paid("evt_good", invoice="in_good")
         self.assertAnswer(r.request(hook.signed(good), good), 200, "processed")
 
+    def test_worker_through_the_pooler(self):
+        """R124: no LISTEN is needed: a worker behind the pooler takes a receipt up in its poll."""
+        p = subprocess.Popen([hook.OPERATOR, "worker", "--database", self.env["DATABASE_URL"]], env=hook.environment(),
+                             stderr=subprocess.DEVNULL)
+        time.sleep(1)
+        self.db.sql("INSERT INTO webhook_inbox (provider, endpoint, event_id, event_type, payload)"
+                    " VALUES ('stripe', 'billing', 'evt_1', 'a.b', '{}')")
+        hook.wait_for(lambda: self.db.count("webhook_inbox", "outcome = 'ignored'") == 1, 2)
+        self.assertLess(float(self.db.one("SELECT extract(epoch FROM processed_at - received_at) FROM webhook_inbox")), 1)
+        p.terminate()
+        self.assertEqual(p.wait(5), 0)
+
     def test_backend_ended_behind_the_pooler(self):
         """R137: the server's side is ended in mid-statement: an answer within the limits, and
         the process serves on."""

@@ -110,7 +110,7 @@ class Demo(unittest.TestCase):
         sent = subprocess.run(send, shell=True, cwd=self.root, capture_output=True, text=True)
         self.assertEqual((sent.returncode, sent.stdout.count('200 {"outcome":')), (0, 16), sent)
         look = subprocess.run(re.search(r"look +(.*)", out)[1], shell=True, cwd=self.root, capture_output=True)
-        self.assertIn(b"ledger ", look.stdout)
+        self.assertIn(b"last hour", look.stdout)
         url = "host=%s/pg/sock user=postgres dbname=postgres" % self.demo
         for name in ("fsync", "synchronous_commit", "full_page_writes"):
             self.assertEqual(hook.psql(url, "SHOW " + name), [("on",)], name)

@@ -113,6 +113,19 @@ class Hands(HandsCase):
         self.assertEqual((code, out), (1, ""))
         self.assertIn("there is no receipt of event evt_none", err)
 
+    def test_odd_receipts(self):
+        """R51: no command fails on what jsonb could not hold as it came."""
+        for i, text in enumerate((b"a\\u0000b", b"\\ud83d", b"\\udc00 x")):
+            body = hook.paid("evt_%d" % i, invoice="in_%d" % i, note="NOTE").replace(b"NOTE", text)
+            self.assertAnswer(self.cgi(body), 200, "processed")
+            self.assertIn("raw bytes    %d\n" % len(body), self.ok("show", "evt_%d" % i))
+        self.assertEqual(len(json.loads(self.ok("list", "--json"))), 3)
+        self.ok("status")
+        self.db.sql("UPDATE webhook_inbox SET processed_at = NULL, outcome = NULL, available_at = now()")
+        self.assertEqual(self.run_("worker", "--drain")[0], 0)
+        self.assertEqual(self.db.count("webhook_inbox", "outcome = 'processed'"), 3)
+        self.assertEqual(self.db.count("ledger_entries"), 3)
+
     def test_retry(self):
         """It says how many and asks; given back they have all their attempts, and history stays."""
         self.fill()
