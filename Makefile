@@ -35,7 +35,7 @@ LIBS = $(JSON_LIBS) $(INIH_LIBS) $(CRYPTO_LIBS)
 # The modules, lowest layer first; a file includes headers of its own layer or a lower one.
 # make check-layers reads these lists.
 L0 = compiler version status clock log buf stop text
-L1 = digest jsontext field sqlstate pq db_session db db_params http http_cgi http_fcgi http_serve secret
+L1 = digest jsontext field sqlstate pq db_hosts db_session db db_params http http_cgi http_fcgi http_serve secret
 L2 = scheme event
 L3 = conf conf_keys conf_use
 L4 = handler handler_invoice
@@ -44,7 +44,7 @@ L6 = delivery worker supervise receive ops ops_receipts ops_purge
 L7 = responder operator cmd cmd_json cmd_config cmd_list cmd_migrate cmd_purge cmd_retry cmd_review \
 	cmd_send cmd_show cmd_sign cmd_status cmd_worker
 
-SHARED = status clock log buf stop digest jsontext field sqlstate pq db_session db db_params \
+SHARED = status clock log buf stop digest jsontext field sqlstate pq db_hosts db_session db db_params \
 	http secret scheme event conf conf_keys conf_use handler handler_invoice inbox claim worker
 RESPONDER = responder http_cgi http_fcgi http_serve delivery receive
 OPERATOR = operator cmd cmd_json cmd_config cmd_list cmd_migrate cmd_purge cmd_retry cmd_review \

@@ -69,7 +69,7 @@ enum status db_ready(struct db *db) MUST_CHECK;
 enum status db_transaction(struct db *db, const struct db_limits *limits, const char *sql,
                            const struct db_params *params, struct db_rows **rows) MUST_CHECK;
 
-/* One statement outside of db_transaction, for the operator's program. */
+/* One statement without limits and isolation of its own: for questions. */
 enum status db_query(struct db *db, const char *sql, const struct db_params *params,
                      struct db_rows **rows) MUST_CHECK;
 /* Any number of statements by the simple protocol, results thrown away. */

@@ -28,7 +28,7 @@ struct handler {
     /* Further WITH queries, each ", name AS (…)"; NULL: the receipt is all. */
     const char *effect;
     /* Adds the effect's parameters. ST_PARK with *park filled when the event cannot be
-     * read exactly. NULL when there is no effect. */
+     * read exactly; also where there is no effect. */
     enum status (*bind)(const struct event *event, struct db_params *params, struct park *park);
 };
 

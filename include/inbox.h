@@ -58,6 +58,11 @@ enum status receive_sync(struct db *db, const struct receipt *receipt,
 enum status receive_async(struct db *db, const struct receipt *receipt,
                           const struct handler *handler, struct received *received) MUST_CHECK;
 
+/* Commits a receipt that is not for this endpoint, as ignored, with the reason. It stays
+ * so: giving back what was ignored for want of a handler leaves it alone. */
+enum status receive_unwanted(struct db *db, const struct receipt *receipt, const char *why,
+                             struct received *received) MUST_CHECK;
+
 /* As receive_sync, but within limit_ms; when the effect fails or is too slow it is rolled
  * back and the receipt committed with its error and first attempt: accepted. */
 enum status receive_auto(struct db *db, const struct receipt *receipt,

@@ -1,6 +1,6 @@
 /* jsontext.h: makes sure that json-c and PostgreSQL's jsonb read a text alike.
- * Both are given the same bytes. json-c's strict mode still takes things that jsonb
- * refuses (overlong UTF-8, raw control characters, NaN, numbers out of range), and an
+ * Both are given the same bytes. json-c takes things that jsonb refuses (overlong UTF-8,
+ * raw control characters, NaN, a comma at the end, numbers out of range), and an
  * event that only the database refuses would fail on every repeat, for ever. So the
  * tokens are checked here against RFC 8259 (the structure is json-c's to check), and
  * what is valid JSON but cannot be held by jsonb is replaced: \u0000 and surrogates

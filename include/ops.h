@@ -31,10 +31,10 @@ struct ops_status {
     int64_t hour_events;    /* received within the last hour */
     int64_t hour_repeats;   /* further deliveries of these */
     int64_t outbox_waiting; /* messages not yet published */
-    int64_t failing;      /* of the unprocessed: failed at least once, not at rest */
-    int64_t due_seconds;  /* how long the longest one has been due and not taken */
-    int64_t workers;      /* sessions of hookonce worker */
-    int64_t poll_seconds; /* since the last question of any of them; -1 without one */
+    int64_t failing;        /* of the unprocessed: failed at least once, not at rest */
+    int64_t due_seconds;    /* how long the longest one has been due and not taken */
+    int64_t workers;        /* sessions of hookonce worker */
+    int64_t poll_seconds;   /* since the last question of any of them; -1 without one */
 };
 enum status ops_status(struct db *db, struct ops_status *out) MUST_CHECK;
 

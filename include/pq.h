@@ -2,7 +2,8 @@
  * libpq brings some twenty further libraries (LDAP, Kerberos, GnuTLS, …), and linking
  * them at start is half of what a plain CGI run costs. A request that is refused before
  * the database never needs them. So the functions are found by dlopen, once a process,
- * with the types that libpq-fe.h gives them; db.c alone calls them. */
+ * with the types that libpq-fe.h gives them; db.c and db_session.c alone
+ * call them. */
 #ifndef HOOKONCE_PQ_H
 #define HOOKONCE_PQ_H
 
@@ -13,6 +14,8 @@
     X(PQcmdStatus)                                                                                 \
     X(PQclear)                                                                                     \
     X(PQconnectPoll)                                                                               \
+    X(PQconninfoFree)                                                                              \
+    X(PQconninfoParse)                                                                             \
     X(PQconnectStartParams)                                                                        \
     X(PQconsumeInput)                                                                              \
     X(PQenterPipelineMode)                                                                         \

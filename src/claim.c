@@ -14,6 +14,9 @@ const struct claim_policy claim_policy_default = {
     .limits = {.statement_ms = 30000, .lock_ms = 10000},
 };
 
+/* For a claim or a sweep: the server must give up before we do. */
+static const struct db_limits claim_limits = {.statement_ms = 5000, .lock_ms = 2000};
+
 /* Takes what is due, oldest first: $1 lease in seconds, $2 most attempts, $3 how many. A
  * receipt that failed before is taken alone, so that a crash counts against nobody else. */
 static const char claim_sql[] =
@@ -53,12 +56,14 @@ static const char process_sql[] =
     ")";
 static const char process_end_sql[] = "SELECT 1 FROM receipt";
 
-/* Puts a receipt to rest with a review: $4 why it is told to a person, $5 the error. */
+/* Puts a receipt to rest with a review: $4 why it is told to a person, $5 the error, $6 the
+ * attempt that ended so. */
 static const char rest_sql[] =
     "WITH receipt AS (\n"
     "  UPDATE webhook_inbox\n"
     "     SET available_at = 'infinity', last_error = $5\n"
-    "   WHERE provider = $1 AND endpoint = $2 AND event_id = $3 AND processed_at IS NULL\n"
+    "   WHERE provider = $1 AND endpoint = $2 AND event_id = $3\n"
+    "     AND processed_at IS NULL AND attempts = $6\n"
     "  RETURNING provider, endpoint, event_id, attempts\n"
     ")\n"
     "INSERT INTO webhook_reviews AS r (provider, endpoint, event_id, reason, detail)\n"
@@ -66,7 +71,8 @@ static const char rest_sql[] =
     "       jsonb_build_object('error', $5, 'attempts', attempts)\n"
     "  FROM receipt\n"
     "ON CONFLICT (provider, endpoint, event_id, reason)\n"
-    "  DO UPDATE SET detail = excluded.detail, created_at = now(), resolved_at = NULL";
+    "  DO UPDATE SET detail = excluded.detail, created_at = now(),\n"
+    "                resolved_at = NULL, note = NULL";
 
 /* Keeps the error and waits before the next attempt: $4 the error, $5 the attempt that
  * failed. Whoever took it since then is left alone. */
@@ -103,7 +109,8 @@ static const char sweep_sql[] =
     "       jsonb_build_object('error', last_error, 'attempts', attempts)\n"
     "  FROM rested\n"
     "ON CONFLICT (provider, endpoint, event_id, reason)\n"
-    "  DO UPDATE SET detail = excluded.detail, created_at = now(), resolved_at = NULL\n"
+    "  DO UPDATE SET detail = excluded.detail, created_at = now(),\n"
+    "                resolved_at = NULL, note = NULL\n"
     "RETURNING 1";
 
 enum status claim_next(struct db *db, const struct claim_policy *policy, struct claims *claims)
@@ -115,7 +122,7 @@ enum status claim_next(struct db *db, const struct claim_policy *policy, struct 
     db_int(&params, policy->lease_seconds);
     db_int(&params, policy->max_attempts);
     db_int(&params, policy->batch);
-    status = db_query(db, claim_sql, &params, &claims->rows);
+    status = db_transaction(db, &claim_limits, claim_sql, &params, &claims->rows);
     if (status == ST_OK)
         claims->count = db_rows_count(claims->rows);
     return status;
@@ -147,7 +154,7 @@ int claim_attempts(const struct claims *claims, int i)
     return atoi(db_value(claims->rows, i, ATTEMPTS));
 }
 
-static void bind_key(struct db_params *params, const struct claims *claims, int i)
+static void claim_key(struct db_params *params, const struct claims *claims, int i)
 {
     params->count = 0;
     for (int column = PROVIDER; column <= EVENT_ID; column++)
@@ -155,10 +162,10 @@ static void bind_key(struct db_params *params, const struct claims *claims, int 
 }
 
 /* $1 to $9, of which a claim uses the key and the outcome. */
-static void bind_receipt(struct db_params *params, const struct claims *claims, int i,
-                         const char *outcome)
+static void claim_receipt(struct db_params *params, const struct claims *claims, int i,
+                          const char *outcome)
 {
-    bind_key(params, claims, i);
+    claim_key(params, claims, i);
     while (params->count < HANDLER_FIRST_PARAM - 2)
         db_text(params, NULL);
     db_text(params, outcome);
@@ -183,9 +190,10 @@ static enum status rest(struct db *db, const struct claim_policy *policy,
     struct db_params params = {0};
     bool ours;
 
-    bind_key(&params, claims, i);
+    claim_key(&params, claims, i);
     db_text(&params, reason);
     db_text(&params, error);
+    db_int(&params, claim_attempts(claims, i));
     return commit_claim(db, policy, rest_sql, &params, &ours);
 }
 
@@ -204,7 +212,7 @@ static enum status work(struct db *db, const struct claim_policy *policy,
     worked->outcome = handler == NULL ? OUTCOME_IGNORED : OUTCOME_PROCESSED;
     buf_init(&sql, SQL_MAX);
     buf_text(&sql, process_sql);
-    bind_receipt(&params, claims, i, outcome_word(worked->outcome));
+    claim_receipt(&params, claims, i, outcome_word(worked->outcome));
     status = event_restore(claim_event_id(claims, i), claim_event_type(claims, i),
                            db_value(claims->rows, i, PAYLOAD), &event);
     if (status == ST_OK)
@@ -231,12 +239,11 @@ static void fail(struct db *db, const struct claim_policy *policy, const struct 
 
     if (db_ready(db) != ST_OK)
         return;
-    worked->rests = claim_attempts(claims, i) >= policy->max_attempts;
-    if (worked->rests) {
-        (void)!rest(db, policy, claims, i, "attempts_exhausted", worked->error);
+    if (claim_attempts(claims, i) >= policy->max_attempts) {
+        worked->rests = rest(db, policy, claims, i, "attempts_exhausted", worked->error) == ST_OK;
         return;
     }
-    bind_key(&params, claims, i);
+    claim_key(&params, claims, i);
     db_text(&params, worked->error);
     db_int(&params, claim_attempts(claims, i));
     (void)!commit_claim(db, policy, fail_sql, &params, &ours);
@@ -273,7 +280,7 @@ void claim_give_back(struct db *db, const struct claim_policy *policy, const str
     for (; i < claims->count; i++) {
         struct db_params params = {0};
 
-        bind_key(&params, claims, i);
+        claim_key(&params, claims, i);
         db_int(&params, claim_attempts(claims, i));
         if (commit_claim(db, policy, give_back_sql, &params, &ours) != ST_OK)
             return; /* their lease gives them back */
@@ -288,7 +295,7 @@ enum status claim_sweep(struct db *db, const struct claim_policy *policy, int *r
 
     *rested = 0;
     db_int(&params, policy->max_attempts);
-    status = db_query(db, sweep_sql, &params, &rows);
+    status = db_transaction(db, &claim_limits, sweep_sql, &params, &rows);
     if (status == ST_OK)
         *rested = db_rows_count(rows);
     db_rows_free(rows);

@@ -20,14 +20,17 @@ enum status cmd_sign_run(const struct cmd *cmd, int argc, char **argv)
     struct cmd_signer signer;
     struct cmd_line line;
     struct buf file, header;
-    int64_t t;
+    long t;
     enum status status = cmd_parse(cmd, argc, argv, &line);
 
     if (status != ST_OK || line.helped)
         return status;
     if (line.count != 1)
         return cmd_fail(ST_USAGE, "sign needs one file: see hookonce sign --help");
-    t = line.value[TIME] != NULL ? strtoll(line.value[TIME], NULL, 10) : clock_wall();
+    t = (long)clock_wall();
+    status = cmd_number(line.value[TIME], "--time", 0, 253402300799, &t);
+    if (status != ST_OK)
+        return status;
     buf_init(&header, 4096);
     status = cmd_read(line.args[0], &file);
     if (status == ST_OK)

@@ -1,6 +1,7 @@
 #include "db_session.h"
 
 #include "clock.h"
+#include "db_hosts.h"
 #include "sqlstate.h"
 
 #include <errno.h>
@@ -116,31 +117,58 @@ static enum status connect_wait(struct db *db)
     return ST_OK;
 }
 
+/* Must hold every event: whatever is in UTF-8. */
+static enum status check_encoding(struct db *db)
+{
+    const char *encoding = db->pq->PQparameterStatus(db->conn, "server_encoding");
+
+    if (encoding != NULL && strcmp(encoding, "UTF8") == 0)
+        return ST_OK;
+    snprintf(db->error, sizeof(db->error), "----- the database's encoding is %s, not UTF8",
+             encoding == NULL ? "unknown" : encoding);
+    session_hang_up(db);
+    return ST_DB_CHARSET;
+}
+
+static enum status connect_host(struct db *db, const struct db_host *host)
+{
+    /* What stands behind dbname wins over the connection string; an empty one does not. */
+    const char *const keys[] = {
+        "dbname", "host", "hostaddr", "port", "client_encoding", "fallback_application_name", NULL};
+    const char *const values[] = {db->conninfo, host->host, host->hostaddr, host->port, "UTF8",
+                                  db->name,     NULL};
+    enum status status;
+
+    db->conn = db->pq->PQconnectStartParams(keys, values, 1);
+    status = connect_wait(db);
+    if (status == ST_OK)
+        status = check_encoding(db);
+    if (status != ST_OK)
+        return status;
+    db->pq->PQsetNoticeProcessor(db->conn, no_notice, NULL);
+    return db->pq->PQsetnonblocking(db->conn, 1) == 0 ? ST_OK : session_lost(db);
+}
+
+/* Each host in turn, with an even share of the time that is left. */
 static enum status connect_db(struct db *db)
 {
-    /* What stands behind dbname wins over the connection string. */
-    const char *const keys[] = {"dbname", "client_encoding", "fallback_application_name", NULL};
-    const char *const values[] = {db->conninfo, "UTF8", db->name, NULL};
-    const char *encoding, *why = NULL;
-    enum status status;
+    int64_t whole = db->deadline;
+    const char *why = NULL;
+    struct db_hosts hosts;
+    enum status status = ST_DB_DOWN;
 
     if (db->pq == NULL && (db->pq = pq_load(&why)) == NULL) {
         snprintf(db->error, sizeof(db->error), "----- libpq cannot be loaded: %s", why);
         return ST_DB_DOWN;
     }
-    db->conn = db->pq->PQconnectStartParams(keys, values, 1);
-    status = connect_wait(db);
-    if (status != ST_OK)
-        return status;
-    encoding = db->pq->PQparameterStatus(db->conn, "server_encoding");
-    if (encoding == NULL || strcmp(encoding, "UTF8") != 0) {
-        snprintf(db->error, sizeof(db->error), "----- the database's encoding is %s, not UTF8",
-                 encoding == NULL ? "unknown" : encoding);
-        session_hang_up(db);
-        return ST_DB_CHARSET;
+    db_hosts_parse(db->pq, db->conninfo, &hosts);
+    for (int i = 0; i < hosts.count && status != ST_OK; i++) {
+        if (i + 1 < hosts.count)
+            db->deadline = clock_ms() + clock_left(whole) / (hosts.count - i);
+        status = connect_host(db, &hosts.of[i]);
+        db->deadline = whole;
     }
-    db->pq->PQsetNoticeProcessor(db->conn, no_notice, NULL);
-    return db->pq->PQsetnonblocking(db->conn, 1) == 0 ? ST_OK : session_lost(db);
+    return status;
 }
 
 /* An idle session has nothing to say: what can be read is its end, or a notice. */

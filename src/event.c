@@ -7,18 +7,21 @@
 #include <limits.h>
 #include <string.h>
 
+/* Not json-c's strict mode: since 0.17 that refuses integers beyond 64 bits, which jsonb
+ * holds. What it would refuse besides is refused by jsontext_check. */
 static enum status parse(struct event *event)
 {
     struct json_tokener *tokener = json_tokener_new_ex(EVENT_DEPTH_MAX);
     enum status status = ST_NOMEM;
+    size_t end;
 
     if (tokener == NULL || event->len > INT_MAX)
         goto out;
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
     event->json = json_tokener_parse_ex(tokener, event->text, (int)event->len);
     switch (json_tokener_get_error(tokener)) {
     case json_tokener_success:
-        status = json_tokener_get_parse_end(tokener) == event->len ? ST_OK : ST_JSON;
+        end = json_tokener_get_parse_end(tokener);
+        status = event->text[end + strspn(event->text + end, " \t\r\n")] == '\0' ? ST_OK : ST_JSON;
         break;
     case json_tokener_error_depth:
         status = ST_JSON_DEPTH;
@@ -38,13 +41,17 @@ static bool replaced(const struct event *event, const char *name)
     return event->fixed.len > 0 && strstr(name, "\xef\xbf\xbd") != NULL;
 }
 
+/* The end of the year 9999: what lies beyond is no time in seconds. */
+static const int64_t CREATED_MAX = 253402300799;
+
 /* When, in which mode: what an event may leave out. */
 static void read_circumstances(struct event *event)
 {
     bool livemode;
 
     event->livemode = field_bool(event->json, "livemode", &livemode) == FIELD_OK ? livemode : -1;
-    if (field_int(event->json, "created", &event->created) != FIELD_OK || event->created < 0)
+    if (field_int(event->json, "created", &event->created) != FIELD_OK || event->created < 0 ||
+        event->created > CREATED_MAX)
         event->created = 0; /* thin events have a text there */
 }
 

@@ -28,9 +28,10 @@ const struct handler *handler_find(const char *provider, const char *type)
 enum status apply_event(const struct handler *handler, const struct event *event, struct buf *sql,
                         struct db_params *params, struct park *park)
 {
-    if (handler == NULL || handler->effect == NULL)
+    if (handler == NULL)
         return ST_OK;
-    buf_text(sql, handler->effect);
+    if (handler->effect != NULL)
+        buf_text(sql, handler->effect);
     return buf_failed(sql) ? ST_NOMEM : handler->bind(event, params, park);
 }
 

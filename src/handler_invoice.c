@@ -157,6 +157,17 @@ static enum status bind_uncollectible(const struct event *event, struct db_param
     return bind_invoice(event, "uncollectible", false, params, park);
 }
 
+/* Nothing but that it is about an invoice. */
+static enum status bind_nothing(const struct event *event, struct db_params *params UNUSED,
+                                struct park *park)
+{
+    const char *id;
+
+    if (field_text(event_object(event), "id", EVENT_NAME_MAX, &id) != FIELD_OK)
+        return handler_park(park, "data.object.id", "is missing or no id");
+    return ST_OK;
+}
+
 /* A draft that was deleted stays as void: a late invoice.created must not revive it.
  * invoice.payment_succeeded comes beside paid for the same payment: no row here. */
 const struct handler handler_invoice[] = {
@@ -167,6 +178,6 @@ const struct handler handler_invoice[] = {
     {"invoice.voided", invoice_effect, bind_void},
     {"invoice.deleted", invoice_effect, bind_void},
     {"invoice.marked_uncollectible", invoice_effect, bind_uncollectible},
-    {"invoice.payment_failed", NULL, NULL},
+    {"invoice.payment_failed", NULL, bind_nothing},
 };
 const size_t handler_invoice_count = ARRAY_LEN(handler_invoice);

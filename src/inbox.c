@@ -50,6 +50,14 @@ static const char park_sql[] =
     ")\n"
     "SELECT 1 FROM receipt";
 
+/* The receipt of an event that is not for this endpoint: $9 ignored, $10 why. */
+static const char unwanted_sql[] =
+    "INSERT INTO webhook_inbox (provider, endpoint, event_id, event_type, payload, raw_body,\n"
+    "                           account, livemode, outcome, processed_at, last_error)\n"
+    "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now(), $10)\n"
+    "ON CONFLICT (provider, endpoint, event_id) DO NOTHING\n"
+    "RETURNING 1";
+
 /* The receipt for a worker. $9 is the error of a first attempt, null when there was none. */
 static const char record_sql[] =
     "INSERT INTO webhook_inbox (provider, endpoint, event_id, event_type, payload,\n"
@@ -210,12 +218,26 @@ enum status receive_async(struct db *db, const struct receipt *receipt,
     return status == ST_OK && !fresh ? count_delivery(db, receipt, received) : status;
 }
 
+enum status receive_unwanted(struct db *db, const struct receipt *receipt, const char *why,
+                             struct received *received)
+{
+    struct db_params params = {0};
+    bool fresh = false;
+    enum status status;
+
+    *received = (struct received){.outcome = OUTCOME_IGNORED};
+    bind_receipt(&params, receipt, outcome_word(received->outcome));
+    db_text(&params, why);
+    status = commit_receipt(db, &inbox_limits, unwanted_sql, &params, &fresh);
+    return status == ST_OK && !fresh ? count_delivery(db, receipt, received) : status;
+}
+
 enum status receive_auto(struct db *db, const struct receipt *receipt,
                          const struct handler *handler, int limit_ms, struct received *received)
 {
     const struct db_limits limits = {.statement_ms = limit_ms, .lock_ms = inbox_limits.lock_ms};
     char error[DB_ERROR_MAX];
-    enum status status, kept;
+    enum status status;
 
     *received = (struct received){.outcome = handler == NULL ? OUTCOME_IGNORED : OUTCOME_PROCESSED};
     status = run_effect(db, &limits, receipt, handler, received);
@@ -223,6 +245,5 @@ enum status receive_auto(struct db *db, const struct receipt *receipt,
         status != ST_DB_RETRY)
         return status;
     memcpy(error, db_error(db), sizeof(error));
-    kept = record(db, receipt, error, received);
-    return kept == ST_OK ? ST_OK : status; /* with the database gone, the first failure stands */
+    return record(db, receipt, error, received);
 }

@@ -7,6 +7,10 @@
  * documentation, table 8.2); a margin is left for zeros that count there and not here. */
 enum { NUMERIC_WHOLE_MAX = 131000, NUMERIC_FRACTION_MAX = 16383, EXPONENT_MAX = 1000000 };
 
+/* jsonb writes a number with an exponent out in full: many of them would make a text that
+ * is too long for any statement. So such a number may come to as many digits. */
+enum { EXPANDED_MAX = 400 };
+
 struct scan {
     const char *text;
     size_t len;
@@ -180,7 +184,8 @@ static bool number(struct scan *s)
         whole += (size_t)exp;
     else
         fraction += (size_t)-exp;
-    if (whole > NUMERIC_WHOLE_MAX || fraction > NUMERIC_FRACTION_MAX)
+    if (whole > (exp == 0 ? NUMERIC_WHOLE_MAX : EXPANDED_MAX) ||
+        fraction > (exp == 0 ? NUMERIC_FRACTION_MAX : EXPANDED_MAX))
         replace(s, from, s->at - from, "null");
     return true;
 }
@@ -209,11 +214,16 @@ static bool ended(const struct scan *s)
 enum status jsontext_check(const char *text, size_t len, struct buf *fixed)
 {
     struct scan s = {text, len, 0, fixed};
+    unsigned char before = 0; /* the last byte that was no white space */
     bool good;
 
     while (s.at < s.len) {
         unsigned char c = peek(&s, 0);
 
+        if (before == ',' && (c == ']' || c == '}'))
+            return ST_JSON;
+        if (c > ' ')
+            before = c;
         if (c != 0 && strchr(" \t\r\n{}[],:", c) != NULL) {
             s.at++;
             continue;

@@ -17,6 +17,7 @@
     "   AND ($2::text IS NULL\n"                                                                      \
     "        OR event_type LIKE replace(replace(replace($2, '\\', '\\\\'), '_', '\\_'), '*', '%'))\n" \
     "   AND ($3::text IS NULL OR " STATE_SQL " = $3)\n"                                               \
+    "   AND ($3 IS NULL OR $3 IN ('processed', 'ignored') OR processed_at IS NULL)\n"                 \
     "   AND ($4::text IS NULL OR event_id = $4)\n"                                                    \
     "   AND ($5::bigint IS NULL OR received_at > now() - make_interval(secs => $5))\n"
 
@@ -122,7 +123,7 @@ enum status ops_resolve(struct db *db, int64_t id, const char *note, bool *found
 /* $6: whether those that were ignored are meant, else those that wait after a failure. */
 #define RETRY_SQL                                                                                  \
     FILTER_SQL                                                                                     \
-    "   AND CASE WHEN $6 THEN outcome = 'ignored'\n"                                               \
+    "   AND CASE WHEN $6 THEN outcome = 'ignored' AND last_error IS NULL\n"                        \
     "            ELSE processed_at IS NULL\n"                                                      \
     "                 AND (available_at = 'infinity' OR last_error IS NOT NULL) END\n"
 

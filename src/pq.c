@@ -25,8 +25,10 @@ const struct pq *pq_load(const char **why)
         void *found = dlsym(library, functions[i].name);
 
         if (found == NULL) {
+            *why = "it is older than version 14";
             dlclose(library);
             library = NULL;
+            return NULL;
         }
         memcpy((char *)&pq + functions[i].where, &found, sizeof(found));
     }

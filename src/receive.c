@@ -28,6 +28,7 @@ struct receive {
     struct conf *conf;         /* NULL: not read yet, or bad */
     char error[CONF_ERROR_MAX];
     struct db *db;
+    enum status drained; /* how the last drain ended */
 };
 
 struct receive *receive_new(void)
@@ -135,16 +136,20 @@ static enum status read_body(const struct http_request *request, struct delivery
     return status;
 }
 
-/* Whether events of this kind are applied here; others are recorded and ignored. */
-static bool wanted(const struct conf_endpoint *endpoint, const struct event *event)
+/* Why events of this kind are recorded here and never applied; NULL when they are. */
+static const char *unwanted(const struct conf_endpoint *endpoint, const struct event *event)
 {
+    bool ours;
+
     if (endpoint->livemode >= 0 && endpoint->livemode != event->livemode)
-        return false;
+        return "not for this endpoint: livemode";
     if (strcmp(endpoint->account, "any") == 0)
-        return true;
+        return NULL;
     if (strcmp(endpoint->account, "none") == 0)
-        return event->account == NULL;
-    return event->account != NULL && strcmp(endpoint->account, event->account) == 0;
+        ours = event->account == NULL;
+    else
+        ours = event->account != NULL && strcmp(endpoint->account, event->account) == 0;
+    return ours ? NULL : "not for this endpoint: account";
 }
 
 /* One transaction, of the endpoint's mode. What is not for us is recorded and ignored. */
@@ -153,9 +158,10 @@ static enum status receive_once(struct receive *rx, const struct receipt *receip
 {
     const struct conf_endpoint *e = d->endpoint;
     const struct handler *handler = handler_find(receipt->provider, d->event.type);
+    const char *why = unwanted(e, &d->event);
 
-    if (!wanted(e, &d->event))
-        return receive_sync(rx->db, receipt, NULL, &d->received);
+    if (why != NULL)
+        return receive_unwanted(rx->db, receipt, why, &d->received);
     switch (e->mode) {
     case MODE_ASYNC:
         return receive_async(rx->db, receipt, handler, &d->received);
@@ -243,12 +249,16 @@ void receive_after(void *self)
 {
     struct receive *rx = self;
     struct worker worker = {.policy = &drain_policy, .turn_fd = -1, .drain = true};
+    enum status status;
 
     if (rx->conf == NULL || rx->conf->drain_ms == 0)
         return;
     worker.db = rx->db;
     worker.until_ms = clock_ms() + rx->conf->drain_ms;
-    (void)!worker_drain(&worker);
+    status = worker_drain(&worker);
+    if (status != ST_OK && status != rx->drained) /* told once */
+        log_say("after the answer: %s: %s", status_text(status), db_error(rx->db));
+    rx->drained = status;
 }
 
 void receive_handle(void *self, struct http_request *request, struct http_reply *reply)

@@ -52,6 +52,21 @@ static size_t before_value(const char *message, size_t len)
     return n;
 }
 
+/* Takes away a character that was cut: half of one is no text for the database. */
+static void cut_to_character(char *text)
+{
+    size_t len = strlen(text), tail = 0;
+    unsigned char lead;
+
+    while (tail < len && tail < 3 && ((unsigned char)text[len - 1 - tail] & 0xc0) == 0x80)
+        tail++;
+    if (tail == len)
+        return;
+    lead = (unsigned char)text[len - 1 - tail];
+    if ((lead >= 0xf0 && tail < 3) || (lead >= 0xe0 && tail < 2) || (lead >= 0xc0 && tail < 1))
+        text[len - 1 - tail] = '\0';
+}
+
 void sqlstate_describe(const char *sqlstate, const char *message, char *out, size_t room)
 {
     size_t len = strcspn(message, "\n");
@@ -61,4 +76,5 @@ void sqlstate_describe(const char *sqlstate, const char *message, char *out, siz
     if (strncmp(sqlstate, "22", 2) == 0)
         len = before_value(message, len);
     snprintf(out, room, "%s %.*s", sqlstate, (int)len, message);
+    cut_to_character(out);
 }

@@ -57,40 +57,62 @@ static void pass_turn(const struct worker *w)
         flock(w->turn_fd, LOCK_UN);
 }
 
+/* Claims a batch; where that fails for what is in it (payloads too large together), one. */
+static enum status claim(const struct worker *w, struct claims *claims)
+{
+    struct claim_policy one = *w->policy;
+    enum status status = db_ready(w->db);
+
+    if (status == ST_OK)
+        status = claim_next(w->db, w->policy, claims);
+    if (status != ST_DB_SQL || one.batch == 1)
+        return status;
+    one.batch = 1;
+    return claim_next(w->db, &one, claims);
+}
+
+/* Works one claim and tells how it ended; not at all while the database is away. */
+static enum status work_one(const struct worker *w, const struct claims *claims, int i)
+{
+    int64_t began = clock_ms();
+    struct worked worked;
+    enum status status;
+
+    db_until(w->db, began + w->policy->limits.statement_ms + CLAIM_MS);
+    status = db_ready(w->db);
+    if (status != ST_OK)
+        return status;
+    status = process_claimed(w->db, w->policy, claims, i, &worked);
+    log_worked(claims, i, &worked, status, began);
+    return ST_OK;
+}
+
 enum status process_next(const struct worker *w, int *count)
 {
     struct claims claims;
-    struct worked worked;
     enum status status;
-    int i;
+    int64_t last; /* nothing is begun that might outlive its lease */
+    int i = 0;
 
     *count = 0;
     db_until(w->db, clock_ms() + CLAIM_MS);
-    status = db_ready(w->db);
-    if (status == ST_OK)
-        status = claim_next(w->db, w->policy, &claims);
+    status = claim(w, &claims);
     if (status != ST_OK)
         return status;
     if (claims.count > 0)
         pass_turn(w);
-    for (i = 0; i < claims.count && !(i > 0 && time_is_up(w)); i++) {
-        int64_t began = clock_ms();
-        enum status done;
-
-        db_until(w->db, began + w->policy->limits.statement_ms + CLAIM_MS);
-        done = db_ready(w->db);
-        if (done == ST_OK)
-            done = process_claimed(w->db, w->policy, &claims, i, &worked);
-        else
-            memset(&worked, 0, sizeof(worked));
-        log_worked(&claims, i, &worked, done, began);
+    last = clock_ms() + w->policy->lease_seconds * INT64_C(1000) - w->policy->limits.statement_ms;
+    while (status == ST_OK && i < claims.count &&
+           (i == 0 || (!time_is_up(w) && clock_ms() < last))) {
+        status = work_one(w, &claims, i);
+        i += status == ST_OK;
     }
     db_until(w->db, clock_ms() + CLAIM_MS);
-    if (i < claims.count)
+    if (i < claims.count && db_ready(w->db) == ST_OK)
         claim_give_back(w->db, w->policy, &claims, i);
     *count = i;
     claims_release(&claims);
-    return ST_OK;
+    return status;
 }
 
 static enum status sweep(const struct worker *w)
@@ -109,7 +131,7 @@ static enum status sweep(const struct worker *w)
 
 enum status worker_drain(const struct worker *w)
 {
-    enum status status = sweep(w);
+    enum status status = ST_OK;
     int count = 1;
 
     while (status == ST_OK && count > 0 && !time_is_up(w))
@@ -125,6 +147,7 @@ static void wait_for_database(const struct worker *w, enum status status, int *b
     *backoff_ms = *backoff_ms == 0 ? BACKOFF_FIRST_MS : *backoff_ms * 2;
     if (*backoff_ms > BACKOFF_MAX_MS)
         *backoff_ms = BACKOFF_MAX_MS;
+    pass_turn(w); /* another one's session may be well */
     (void)!stop_wait(-1, *backoff_ms);
 }
 
@@ -147,8 +170,10 @@ enum status worker_run(const struct worker *w)
     int backoff_ms = 0, count = 0;
     enum status status;
 
-    if (w->drain)
-        return worker_drain(w);
+    if (w->drain) {
+        status = sweep(w);
+        return status == ST_OK ? worker_drain(w) : status;
+    }
     while (!time_is_up(w)) {
         if (count == 0 && !my_turn(w)) { /* one that had work just now asks again at once */
             (void)!stop_wait(-1, WORKER_POLL_MS);
@@ -157,6 +182,7 @@ enum status worker_run(const struct worker *w)
         status = next_round(w, &next_sweep, &count);
         if (status != ST_OK) {
             wait_for_database(w, status, &backoff_ms);
+            count = 0;
             continue;
         }
         if (backoff_ms != 0)

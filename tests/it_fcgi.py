@@ -83,6 +83,14 @@ class Requests(hook.Case):
         self.assertEqual(other.count("webhook_inbox"), 1)
         self.assertEqual(r.stop(), [0])
 
+    def test_only_the_socket_is_open(self):
+        """FastCGI leaves fd 1 and 2 closed: no log line goes where it does not belong."""
+        r = hook.Responder(self.env, wrap=("sh", "-c", 'exec "$0" 1>&- 2>&-'))
+        self.addCleanup(r.stop)
+        self.assertAnswer(r.request(hook.signed(EVENT), EVENT), 200, "processed")
+        for fd in "12":
+            self.assertEqual(os.readlink("/proc/%d/fd/%s" % (r.pid, fd)), "/dev/null")
+
     def test_bad_configuration_is_told_once(self):
         """A mistake is told once, not at every request, and mending it is enough."""
         r = hook.Responder(hook.environment())

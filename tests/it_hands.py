@@ -146,6 +146,16 @@ class Hands(HandsCase):
         self.assertEqual(self.db.one("SELECT processed_at IS NULL AND outcome IS NULL FROM webhook_inbox"
                                      " WHERE event_id = 'evt_ignored'"), "t")
 
+    def test_unwanted_stays_ignored(self):
+        """What was ignored because it is another account's or a test is never given back."""
+        foreign = hook.event("evt_f", "invoice.paid", {"id": "in_f", "amount_paid": 5}, account="acct_2")
+        self.assertAnswer(self.cgi(foreign), 200, "ignored")
+        self.assertAnswer(self.cgi(hook.event("evt_u", "a.b", {})), 200, "ignored")
+        self.assertIn("last error   not for this endpoint: account\n", self.ok("show", "evt_f"))
+        self.assertEqual(self.ok("retry", "--ignored", "--yes"), "1 given back\n")
+        self.assertEqual(self.run_("worker", "--drain")[0], 0)
+        self.assertEqual(self.db.count("ledger_entries"), 0)
+
     def test_review(self):
         """Open reviews are listed, resolved with a note, once."""
         self.fill()

@@ -128,6 +128,13 @@ class Modes(WorkerCase):
         self.assertEach(1)
         self.assertEqual(self.db.sql("SELECT attempts, last_error FROM webhook_inbox"), [("2", "")])
 
+    def test_auto_keeps_long_errors(self):
+        """Auto: an error text that is cut inside a character is still kept: 200 accepted."""
+        self.configure("auto")
+        for i in range(3):
+            fail_with(self.db, "RAISE EXCEPTION '%s', repeat('é', 400)" % ("x" * i + "%"))
+            self.assertAnswer(self.cgi(hook.paid("evt_%d" % i)), 200, "accepted")
+
     def test_auto_is_slow(self):
         """Auto: a handler beyond the deadline is ended and kept; the answer comes in time."""
         self.configure("auto", "deadline = 500ms")
@@ -268,6 +275,43 @@ class Worker(WorkerCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(self.db.sql("SELECT event_id FROM webhook_inbox WHERE processed_at IS NULL"), [("evt_1",)])
         self.assertEqual(self.db.one("SELECT attempts FROM webhook_inbox WHERE event_id = 'evt_1'"), "1")
+
+    def test_batch_and_lease(self):
+        """A batch begins nothing that might outlive its lease: no receipt is worked twice."""
+        fail_with(self.db, "PERFORM pg_sleep(0.4)")
+        add_receipts(self.db, 8)
+        self.worker("--lease", "2s", "--timeout", "900ms", "--jobs", "2", wait=False)
+        hook.wait_for(lambda: processed(self.db) == 8, 15)
+        self.assertEach(8)
+        self.assertEqual(self.db.count("webhook_inbox", "attempts > 1"), 0)
+
+    def test_isolation(self):
+        """A database whose default isolation is another one: workers in parallel do not fail."""
+        self.db.sql("ALTER DATABASE %s SET default_transaction_isolation = 'repeatable read'" % self.db.name)
+        add_receipts(self.db, 200)
+        self.worker("--drain", "--jobs", "4")
+        self.assertEach(200)
+
+    def test_stuck_turn(self):
+        """The worker whose turn it is to ask loses its session and gets no other: its siblings ask."""
+        role = "turn%d" % os.getpid()
+        self.db.sql("CREATE ROLE %s LOGIN SUPERUSER" % role)
+        self.addCleanup(lambda: self.db.sql("DROP ROLE " + role))
+        with open(self.conf) as f:
+            text = f.read()
+        with open(self.conf, "w") as f:
+            f.write(text.replace("user=postgres", "user=" + role))
+        parent = self.worker("--jobs", "2", wait=False)
+        add_receipts(self.db, 40)
+        hook.wait_for(lambda: processed(self.db) == 40)
+        sessions = "FROM pg_stat_activity WHERE application_name = 'hookonce worker' AND datname = current_database()"
+        hook.wait_for(lambda: self.db.one("SELECT count(*) " + sessions) == "2")
+        self.db.sql("ALTER ROLE %s NOLOGIN" % role)
+        self.db.sql("SELECT pg_terminate_backend(pid) FROM (SELECT pid %s ORDER BY query_start DESC LIMIT 1) AS poller" % sessions)
+        self.db.sql("INSERT INTO webhook_inbox (provider, endpoint, event_id, event_type, payload) VALUES"
+                    " ('stripe', 'billing', 'evt_turn', 'a.b', '{}')")
+        hook.wait_for(lambda: processed(self.db) == 41, 4)
+        self.assertIsNone(parent.poll())
 
     def test_second_host(self):
         """R156: a second worker that starts takes nothing of what the first one has in hand."""

@@ -361,6 +361,35 @@ Test(claim, receipt_of_an_async_delivery)
     db_free(db);
 }
 
+/* A message in any language, cut inside a character, is kept all the same. */
+Test(claim, long_messages_are_kept)
+{
+    struct claim_policy p = policy(60);
+    struct db *db = test_session();
+    struct worked worked;
+
+    add_receipts(db, 1, 3);
+    for (int shift = 0; shift < 3; shift++) {
+        char sql[256];
+
+        snprintf(sql, sizeof(sql),
+                 "CREATE OR REPLACE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+                 " $$ BEGIN RAISE EXCEPTION '%.*s%%', repeat('\xe2\x82\xac', 400); END $$;"
+                 "CREATE OR REPLACE TRIGGER t BEFORE INSERT ON invoices FOR EACH ROW"
+                 " EXECUTE FUNCTION fail()",
+                 shift, "xx");
+        test_run(db, sql);
+        p.batch = 1;
+        cr_expect_eq(work_one(db, &p, &worked), ST_DB_SQL);
+        cr_expect_eq(test_number(db, "SELECT count(*) FROM webhook_inbox WHERE last_error LIKE"
+                                     " 'P0001 %\xe2\x82\xac'"),
+                     shift + 1, "shifted by %d", shift);
+        test_run(db, "UPDATE webhook_inbox SET available_at = now() + interval '1 h'"
+                     " WHERE last_error IS NOT NULL");
+    }
+    db_free(db);
+}
+
 /* A receipt that cannot be applied as it is goes to rest at once; an unknown type is ignored. */
 Test(claim, parked_and_ignored)
 {

@@ -3,10 +3,12 @@
 #include "database.h"
 #include "db_session.h"
 
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct db_limits limits = {.statement_ms = 2000, .lock_ms = 1000};
 
@@ -223,6 +225,37 @@ Test(db, other_encodings_are_refused)
     snprintf(sql, sizeof(sql), "DROP DATABASE %s", name);
     test_run(db, sql);
     db_free(db);
+}
+
+/* A host that is silent is given up for the next one, within the deadline. */
+Test(db, silent_host_is_passed_over)
+{
+    struct sockaddr_in silent = {.sin_family = AF_INET};
+    socklen_t len = sizeof(silent);
+    char info[1024], good[512];
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct db *db = test_session();
+    int64_t began = clock_ms();
+    struct db *two;
+
+    silent.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    cr_assert_eq(bind(fd, (struct sockaddr *)&silent, len), 0);
+    cr_assert_eq(listen(fd, 5), 0); /* takes connections and never says a word */
+    cr_assert_eq(getsockname(fd, (struct sockaddr *)&silent, &len), 0);
+    snprintf(good, sizeof(good), "%s", strstr(getenv("DATABASE_URL"), "host=") + 5);
+    good[strcspn(good, " ")] = '\0';
+    snprintf(info, sizeof(info),
+             "host=127.0.0.1,%s port=%d,5432 user=postgres dbname=postgres"
+             " target_session_attrs=read-write",
+             good, ntohs(silent.sin_port));
+    two = db_new(info);
+    db_until(two, clock_ms() + 3000);
+    cr_expect_eq(db_ready(two), ST_OK, "%s", db_error(two));
+    cr_expect_eq(run(two, "SELECT 1"), ST_OK, "%s", db_error(two));
+    cr_expect_lt(clock_ms() - began, 2500);
+    db_free(two);
+    db_free(db);
+    close(fd);
 }
 
 /* More parameters than fit are refused, not cut. */

@@ -106,6 +106,7 @@ Test(handler_invoice, shapes_of_the_object)
         {"invoice.paid", "\"id\":\"in_1\"", OUTCOME_PARKED, NULL},
         {"invoice.paid", "\"id\":\"in_1\",\"amount_paid\":1,\"currency\":5", OUTCOME_PARKED, NULL},
         {"invoice.paid", "\"id\":\"in_1\",\"amount_paid\":1", OUTCOME_PROCESSED, "(null)"},
+        {"invoice.payment_failed", "\"id\":null", OUTCOME_PARKED, NULL},
         {"invoice.upcoming", "\"customer\":\"cus_1\"", OUTCOME_IGNORED, NULL},
         {"invoice.payment_succeeded", "\"id\":\"in_1\"", OUTCOME_IGNORED, NULL},
     };

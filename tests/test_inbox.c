@@ -277,6 +277,21 @@ Test(inbox, exact_bytes_are_kept)
     db_free(db);
 }
 
+/* A time that no calendar has is no reason to fail for ever. */
+Test(inbox, created_out_of_range)
+{
+    static const char text[] =
+        "{\"id\":\"evt_1\",\"type\":\"invoice.paid\",\"created\":1760090000000000,"
+        "\"data\":{\"object\":{\"id\":\"in_1\",\"amount_paid\":5}}}";
+    struct db *db = test_session();
+    struct received received;
+
+    cr_assert_eq(receive(db, text, &received), ST_OK, "%s", db_error(db));
+    cr_expect_eq(received.outcome, OUTCOME_PROCESSED);
+    cr_expect_eq(test_number(db, "SELECT count(*) FROM invoices WHERE paid_at = updated_at"), 1);
+    db_free(db);
+}
+
 /* An event without a handler is recorded and ignored. */
 Test(inbox, unknown_types_are_ignored)
 {
