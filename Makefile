@@ -5,6 +5,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 FCGIDIR ?= $(PREFIX)/lib/hookonce
 DOCDIR ?= $(PREFIX)/share/doc/hookonce
+MANDIR ?= $(PREFIX)/share/man
 
 # What a build may be told: CC, OPT, WERROR= (to accept a newer compiler's warnings), B.
 CC = gcc
@@ -49,6 +50,7 @@ SHARED = status clock log buf stop digest jsontext field sqlstate pq db_hosts db
 RESPONDER = responder http_cgi http_fcgi http_serve delivery receive
 OPERATOR = operator cmd cmd_json cmd_config cmd_list cmd_migrate cmd_purge cmd_retry cmd_review \
 	cmd_send cmd_show cmd_sign cmd_status cmd_worker supervise text ops ops_receipts ops_purge
+MAN = src/hookonce.1 src/hookonce.conf.5 src/hookonce.fcgi.8
 MIGRATIONS = db/001_inbox.sql db/002_billing.sql
 
 # Criterion tests mirror the sources.
@@ -59,7 +61,7 @@ TESTS = status clock log buf stop digest jsontext field sqlstate db http secret 
 PACKAGES = gcc libc6-dev pkg-config libfcgi-dev libpq-dev libssl-dev libjson-c-dev libinih-dev \
 	libcurl4-openssl-dev postgresql lighttpd
 TEST_PACKAGES = libcriterion-dev python3 curl pgbouncer faketime apache2 libapache2-mod-fcgid nginx-light spawn-fcgi \
-	multiwatch valgrind strace procps clang-format clang-tidy cppcheck mandoc
+	multiwatch valgrind strace procps clang-format clang-tidy cppcheck mandoc systemd
 
 OBJ = $(patsubst %,$(B)/%.o,$(1))
 RESPONDER_OBJ = $(call OBJ,$(SHARED) $(RESPONDER))
@@ -67,7 +69,7 @@ OPERATOR_OBJ = $(call OBJ,$(SHARED) $(OPERATOR) migrations)
 TEST_OBJ = $(call OBJ,$(SHARED) delivery receive text ops ops_receipts ops_purge migrations) \
 	$(patsubst %,$(B)/test_%.o,$(TESTS) support database)
 
-.PHONY: all run test unit lint check-format check-headers check-layers check-tidy asan valgrind \
+.PHONY: all run test unit lint check-format check-headers check-layers check-man check-tidy asan valgrind \
 	install clean deps test-deps help
 .DELETE_ON_ERROR:
 
@@ -121,10 +123,13 @@ asan: test-deps ## all tests under AddressSanitizer and UBSan
 		all build-asan/tests
 	@B=build-asan tests/run.sh
 
-lint: check-format check-headers check-layers check-tidy ## format, headers, layers, static analysis
+lint: check-format check-headers check-layers check-man check-tidy ## format, headers, layers, manual, static analysis
 
 check-format:
 	clang-format --dry-run --Werror src/*.c include/*.h tests/*.c tests/*.h
+
+check-man:
+	mandoc -T lint -W warning $(MAN)
 
 # Every header compiles alone.
 check-headers:
@@ -147,6 +152,8 @@ install: all ## install under $(DESTDIR)$(PREFIX)
 	install $(B)/hookonce $(DESTDIR)$(PREFIX)/bin/hookonce
 	install $(B)/hookonce.fcgi $(DESTDIR)$(FCGIDIR)/hookonce.fcgi
 	install -m 644 README.md $(DESTDIR)$(DOCDIR)
+	for m in $(MAN); do install -D -m 644 $$m \
+		$(DESTDIR)$(MANDIR)/man$${m##*.}/$${m##*/} || exit 1; done
 	install -m 644 db/*.sql $(DESTDIR)$(DOCDIR)/db
 	install -m 644 $(wildcard httpd-conf/* httpd-conf/.htaccess) $(DESTDIR)$(DOCDIR)/httpd-conf
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STATUS_SECONDS = 30, CHECK_SECONDS = 8 };
 
@@ -136,6 +137,16 @@ static enum status unknown(enum status status)
     return ST_CHECK_UNKNOWN;
 }
 
+/* Whether a command line that could not be read is a monitor's. */
+static bool wants_check(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--check") == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum status report(struct db *db, const struct cmd_line *line, const struct thresholds *t)
 {
     struct db_rows *types = NULL;
@@ -165,8 +176,10 @@ enum status cmd_status_run(const struct cmd *cmd, int argc, char **argv)
     bool checks;
     enum status status = cmd_parse(cmd, argc, argv, &line);
 
-    if (status != ST_OK || line.helped)
-        return status;
+    if (status != ST_OK)
+        return wants_check(argc, argv) ? unknown(status) : status;
+    if (line.helped)
+        return ST_OK;
     checks = line.value[CHECK] != NULL;
     status = read_thresholds(&line, &thresholds);
     if (status == ST_OK)

@@ -79,7 +79,7 @@ static enum status read_options(const struct cmd_line *line, struct job *job, lo
         status = cmd_time(line->value[MAX_TIME], "--max-time", &max_time);
     if (status != ST_OK)
         return status;
-    if (lease < 1000 || timeout >= lease)
+    if (lease < 1000 || timeout < 1 || timeout >= lease)
         return cmd_fail(ST_USAGE, "--timeout must be below --lease, and that at least 1s");
     job->policy = claim_policy_default;
     job->policy.batch = (int)batch;

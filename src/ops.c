@@ -80,7 +80,7 @@ static const char status_sql[] =
     "               count(*) FILTER (WHERE available_at = 'infinity'),\n"
     "               coalesce(extract(epoch FROM max(now() - received_at)\n"
     "                 FILTER (WHERE available_at < 'infinity')), 0)::bigint,\n"
-    "               count(*) FILTER (WHERE last_error IS NOT NULL\n"
+    "               count(*) FILTER (WHERE last_error IS NOT NULL AND attempts > 0\n"
     "                                  AND available_at < 'infinity'),\n"
     "               coalesce(extract(epoch FROM max(now() - available_at)\n"
     "                 FILTER (WHERE available_at <= now())), 0)::bigint\n"

@@ -7,7 +7,7 @@
 #define STATE_SQL                                                                                  \
     "CASE WHEN processed_at IS NOT NULL THEN coalesce(outcome, 'processed')\n"                     \
     "            WHEN available_at = 'infinity' THEN 'resting'\n"                                  \
-    "            WHEN last_error IS NOT NULL THEN 'failing'\n"                                     \
+    "            WHEN last_error IS NOT NULL AND attempts > 0 THEN 'failing'\n"                    \
     "            WHEN attempts > 0 THEN 'working'\n"                                               \
     "            ELSE 'waiting' END"
 
@@ -125,7 +125,8 @@ enum status ops_resolve(struct db *db, int64_t id, const char *note, bool *found
     FILTER_SQL                                                                                     \
     "   AND CASE WHEN $6 THEN outcome = 'ignored' AND last_error IS NULL\n"                        \
     "            ELSE processed_at IS NULL\n"                                                      \
-    "                 AND (available_at = 'infinity' OR last_error IS NOT NULL) END\n"
+    "                 AND (available_at = 'infinity'\n"                                            \
+    "                      OR (last_error IS NOT NULL AND attempts > 0)) END\n"
 
 static const char retry_count_sql[] = "SELECT count(*) FROM webhook_inbox\n"
                                       " WHERE" RETRY_SQL;

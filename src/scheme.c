@@ -70,6 +70,8 @@ const char *scheme_key(const struct scheme *scheme UNUSED, const char *secret, s
         len--;
     if (len == 0)
         return "is empty";
+    if (secret[0] == '"' || secret[0] == '\'' || secret[len - 1] == '"' || secret[len - 1] == '\'')
+        return "stands in quotes: take them away";
     if (strncmp(secret, "v1,", 3) == 0 || strncmp(secret, "v0,", 3) == 0)
         return "begins with a signature's prefix (v1,): take that away";
     for (size_t i = 0; i < len; i++) {

@@ -43,10 +43,11 @@ static void ended(const struct supervised *s, struct child *child, int job, int 
 
     child->pid = 0;
     child->over = !s->restart || stop_asked();
-    if (status != ST_OK)
-        *worst = status;
-    if (child->over)
+    if (child->over) {
+        if (status != ST_OK)
+            *worst = status;
         return;
+    }
     if (clock_ms() - child->began > STEADY_MS)
         child->delay_ms = 0;
     child->delay_ms = child->delay_ms == 0 ? DELAY_FIRST_MS : child->delay_ms * 2;

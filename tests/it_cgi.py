@@ -313,6 +313,7 @@ class Configuration(hook.Case):
             (g + "nonsense\n", 6, "no section, no key = value", ""),
             (g + "secret =\n", 6, "is empty", ""),
             (g + "secret = v1,whsec_x\n", 6, "prefix", "take that away"),  # R19
+            (g + "secret = \"whsec_x\"\n", 6, "stands in quotes", "take them away"),
             (g + "secret = env:NO_SUCH_NAME\n", 6, "no variable NO_SUCH_NAME", "set it"),
             (g + "secret = env:HTTP_X\n", 6, "no variable HTTP_X", ""),
             (g + "secret = file:/nonexistent\n", 6, "cannot be read", "whole path"),

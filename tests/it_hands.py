@@ -189,6 +189,8 @@ class Hands(HandsCase):
                     "INSERT INTO webhook_reviews (provider, endpoint, event_id, reason) VALUES ('p','e','1','parked')")
         self.assertEqual(self.run_(*check)[0], 1)
         self.assertEqual(self.run_(*check, "--warn-reviews", "2")[0], 0)
+        code, out, _ = self.run_(*check, "--nonsense")
+        self.assertEqual((code, out[:19]), (3, "HOOKONCE UNKNOWN - "))
         code, out, _ = self.run_(*check, url="host=/nonexistent dbname=x")
         self.assertEqual((code, out[:19]), (3, "HOOKONCE UNKNOWN - "))
 
@@ -209,7 +211,7 @@ class Hands(HandsCase):
                 self.assertIn(words, err, (args, url))
         for args in (("list", "--state", "x"), ("list", "--since", "x"), ("list", "--limit", "0"), ("show",),
                      ("retry", "a", "b"), ("review", "x"), ("purge", "--keys", "5d"), ("purge", "--payload", "500d"),
-                     ("worker", "--jobs", "0"), ("worker", "--lease", "10s"), ("status", "--warn-age", "5")):
+                     ("worker", "--jobs", "0"), ("worker", "--timeout", "0s"), ("worker", "--lease", "10s"), ("status", "--warn-age", "5")):
             code, out, err = self.run_(*args)
             self.assertEqual((code, out), (2, ""), args)
             self.assertRegex(err, r"^hookonce: .+\n$")
