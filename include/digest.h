@@ -1,7 +1,7 @@
-/* digest.h: keyed digests, and comparing them.
- * Wraps OpenSSL's EVP_MAC in a library context of its own, which reads no openssl.cnf:
- * that read costs a plain CGI run more than the digest does, and libpq's TLS still
- * gets the administrator's settings. Owns that context for the process's life.
+/* digest.h: digests, keyed and plain, and comparing them.
+ * Wraps OpenSSL in a library context of its own, which reads no openssl.cnf: that read
+ * costs a plain CGI run more than the digest does, and libpq's TLS still gets the
+ * administrator's settings. Owns that context for the process's life.
  * digest_equal is the one function that MACs and secrets are compared by. */
 #ifndef HOOKONCE_DIGEST_H
 #define HOOKONCE_DIGEST_H
@@ -11,7 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define DIGEST_SHA256_LEN 32
+#define DIGEST_MAX 64 /* bytes of the longest */
+
+enum digest_hash { DIGEST_SHA256, DIGEST_SHA1, DIGEST_SHA512 };
 
 /* What is signed, in pieces, so that a body is never copied. */
 struct digest_part {
@@ -19,19 +21,22 @@ struct digest_part {
     size_t len;
 };
 
-/* HMAC-SHA256 (RFC 2104) over the parts, one after the other, into out.
+/* "sha256", …; NULL behind the last. */
+const char *digest_name(enum digest_hash hash);
+/* Bytes of a digest. */
+size_t digest_len(enum digest_hash hash);
+
+/* HMAC (RFC 2104) over the parts, one after the other; digest_len bytes into out.
  * ST_INTERNAL when OpenSSL refuses: that is "could not tell", not "forged". */
-enum status digest_hmac_sha256(const void *key, size_t key_len, const struct digest_part *parts,
-                               size_t count, unsigned char out[DIGEST_SHA256_LEN]) MUST_CHECK;
+enum status digest_hmac(enum digest_hash hash, const void *key, size_t key_len,
+                        const struct digest_part *parts, size_t count,
+                        unsigned char out[DIGEST_MAX]) MUST_CHECK;
+
+/* The digest without a key. ST_INTERNAL as above. */
+enum status digest_plain(enum digest_hash hash, const void *data, size_t len,
+                         unsigned char out[DIGEST_MAX]) MUST_CHECK;
 
 /* Whether len bytes are equal, in a time that does not depend on their values. */
 bool digest_equal(const void *a, const void *b, size_t len) MUST_CHECK;
-
-/* Lower-case hex of exactly len bytes into out. False for any other text: capital
- * digits too, which no sender writes and the official SDKs do not take. */
-bool digest_from_hex(const char *hex, size_t hex_len, unsigned char *out, size_t len) MUST_CHECK;
-
-/* 2 * len lower-case digits and a NUL into out. */
-void digest_to_hex(const unsigned char *bytes, size_t len, char *out);
 
 #endif

@@ -16,8 +16,12 @@ enum field {
     FIELD_BAD   /* of another type, or out of range */
 };
 
+/* What a path such as "event.type" leads to, NULL when that is nothing. */
+struct json_object *field_walk(struct json_object *object, const char *path);
 /* The object's member, NULL when it is absent, null, or object is none. */
 struct json_object *field_get(struct json_object *object, const char *name);
+/* Whether a text can be a name: 1 to max bytes of UTF-8 without control characters. */
+bool field_plain(const char *text, size_t len, size_t max) MUST_CHECK;
 /* A non-empty string of at most max bytes without control characters. */
 enum field field_text(struct json_object *object, const char *name, size_t max,
                       const char **out) MUST_CHECK;

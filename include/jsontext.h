@@ -9,11 +9,16 @@
 #define HOOKONCE_JSONTEXT_H
 
 #include "buf.h"
+#include "compiler.h"
 #include "status.h"
 
 /* Checks len bytes. When something had to be replaced, the whole text with the
  * replacements (of the same length) goes into fixed; otherwise fixed stays empty.
  * ST_JSON for a bad token, bytes that are no UTF-8, or a NUL; ST_NOMEM. */
 enum status jsontext_check(const char *text, size_t len, struct buf *fixed) MUST_CHECK;
+
+/* The length of the UTF-8 sequence (RFC 3629) that len bytes begin with, 0 when they begin
+ * with none. */
+size_t jsontext_utf8(const char *text, size_t len) MUST_CHECK;
 
 #endif

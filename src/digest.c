@@ -5,25 +5,52 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
-/* The algorithm is fetched once: fetching is what costs. */
-static EVP_MAC *hmac_algorithm(void)
+static const struct {
+    const char *name; /* as OpenSSL finds it, too */
+    size_t len;
+} hashes[] = {
+    [DIGEST_SHA256] = {"sha256", 32},
+    [DIGEST_SHA1] = {"sha1", 20},
+    [DIGEST_SHA512] = {"sha512", 64},
+};
+
+const char *digest_name(enum digest_hash hash)
+{
+    return (size_t)hash < ARRAY_LEN(hashes) ? hashes[hash].name : NULL;
+}
+
+size_t digest_len(enum digest_hash hash)
+{
+    return hashes[hash].len;
+}
+
+static OSSL_LIB_CTX *context(void)
 {
     static OSSL_LIB_CTX *context;
-    static EVP_MAC *hmac;
 
     if (context == NULL)
         context = OSSL_LIB_CTX_new();
-    if (context != NULL && hmac == NULL)
-        hmac = EVP_MAC_fetch(context, "HMAC", NULL);
+    return context;
+}
+
+/* The algorithm is fetched once: fetching is what costs. */
+static EVP_MAC *hmac_algorithm(void)
+{
+    static EVP_MAC *hmac;
+
+    if (context() != NULL && hmac == NULL)
+        hmac = EVP_MAC_fetch(context(), "HMAC", NULL);
     return hmac;
 }
 
-enum status digest_hmac_sha256(const void *key, size_t key_len, const struct digest_part *parts,
-                               size_t count, unsigned char out[DIGEST_SHA256_LEN])
+enum status digest_hmac(enum digest_hash hash, const void *key, size_t key_len,
+                        const struct digest_part *parts, size_t count,
+                        unsigned char out[DIGEST_MAX])
 {
-    char sha256[] = "SHA256";
-    OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, sha256, 0),
-                           OSSL_PARAM_construct_end()};
+    /* OpenSSL's parameters have no const: the name is only read. */
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)digest_name(hash), 0),
+        OSSL_PARAM_construct_end()};
     EVP_MAC *hmac = hmac_algorithm();
     EVP_MAC_CTX *mac = hmac == NULL ? NULL : EVP_MAC_CTX_new(hmac);
     enum status status = ST_INTERNAL;
@@ -35,48 +62,25 @@ enum status digest_hmac_sha256(const void *key, size_t key_len, const struct dig
         if (!EVP_MAC_update(mac, parts[i].data, parts[i].len))
             goto out;
     }
-    if (EVP_MAC_final(mac, out, &len, DIGEST_SHA256_LEN) && len == DIGEST_SHA256_LEN)
+    if (EVP_MAC_final(mac, out, &len, DIGEST_MAX) && len == digest_len(hash))
         status = ST_OK;
 out:
     EVP_MAC_CTX_free(mac);
     return status;
 }
 
+enum status digest_plain(enum digest_hash hash, const void *data, size_t len,
+                         unsigned char out[DIGEST_MAX])
+{
+    size_t out_len = 0;
+
+    if (context() == NULL ||
+        !EVP_Q_digest(context(), digest_name(hash), NULL, data, len, out, &out_len))
+        return ST_INTERNAL;
+    return out_len == digest_len(hash) ? ST_OK : ST_INTERNAL;
+}
+
 bool digest_equal(const void *a, const void *b, size_t len)
 {
     return CRYPTO_memcmp(a, b, len) == 0;
-}
-
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return -1;
-}
-
-bool digest_from_hex(const char *hex, size_t hex_len, unsigned char *out, size_t len)
-{
-    if (hex_len != len * 2)
-        return false;
-    for (size_t i = 0; i < len; i++) {
-        int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
-
-        if (high < 0 || low < 0)
-            return false;
-        out[i] = (unsigned char)(high << 4 | low);
-    }
-    return true;
-}
-
-void digest_to_hex(const unsigned char *bytes, size_t len, char *out)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    for (size_t i = 0; i < len; i++) {
-        out[2 * i] = digits[bytes[i] >> 4];
-        out[2 * i + 1] = digits[bytes[i] & 15];
-    }
-    out[2 * len] = '\0';
 }

@@ -1,5 +1,9 @@
 #include "field.h"
 
+#include "jsontext.h"
+
+#include <string.h>
+
 struct json_object *field_get(struct json_object *object, const char *name)
 {
     struct json_object *value = NULL;
@@ -9,18 +13,42 @@ struct json_object *field_get(struct json_object *object, const char *name)
     return json_object_object_get_ex(object, name, &value) ? value : NULL;
 }
 
-/* C0, DEL and, as UTF-8, C1. */
-static bool has_control(const char *text, size_t len)
+struct json_object *field_walk(struct json_object *object, const char *path)
 {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
+    char name[64];
+    size_t len;
 
-        if (c < 0x20 || c == 0x7f)
-            return true;
-        if (c == 0xc2 && i + 1 < len && (unsigned char)text[i + 1] < 0xa0)
-            return true;
+    for (; object != NULL; path += len + 1) {
+        len = strcspn(path, ".");
+        if (len >= sizeof(name))
+            return NULL;
+        memcpy(name, path, len);
+        name[len] = '\0';
+        object = field_get(object, name);
+        if (path[len] == '\0')
+            break;
     }
-    return false;
+    return object;
+}
+
+/* C0, DEL and, as UTF-8, C1. */
+static bool is_control(const unsigned char *c, size_t step)
+{
+    return c[0] < 0x20 || c[0] == 0x7f || (step == 2 && c[0] == 0xc2 && c[1] < 0xa0);
+}
+
+bool field_plain(const char *text, size_t len, size_t max)
+{
+    size_t step;
+
+    if (len == 0 || len > max)
+        return false;
+    for (size_t i = 0; i < len; i += step) {
+        step = jsontext_utf8(text + i, len - i);
+        if (step == 0 || is_control((const unsigned char *)text + i, step))
+            return false;
+    }
+    return true;
 }
 
 enum field field_text(struct json_object *object, const char *name, size_t max, const char **out)
@@ -34,7 +62,7 @@ enum field field_text(struct json_object *object, const char *name, size_t max, 
     if (!json_object_is_type(value, json_type_string))
         return FIELD_BAD;
     len = (size_t)json_object_get_string_len(value);
-    if (len == 0 || len > max || has_control(json_object_get_string(value), len))
+    if (!field_plain(json_object_get_string(value), len, max))
         return FIELD_BAD;
     *out = json_object_get_string(value);
     return FIELD_OK;

@@ -40,22 +40,23 @@ static void replace(struct scan *s, size_t where, size_t len, const char *with)
     memcpy(s->fixed->data + where, with, strlen(with));
 }
 
-/* The length of the UTF-8 sequence at the scan (RFC 3629), 0 when it is none. */
-static size_t utf8_length(const struct scan *s)
+/* Whether a byte stands at that place, within bounds. */
+static bool within(const char *text, size_t len, size_t at, unsigned low, unsigned high)
 {
-    unsigned char c = peek(s, 0), low = 0x80, high = 0xbf;
-    size_t len;
+    return at < len && (unsigned char)text[at] >= low && (unsigned char)text[at] <= high;
+}
+
+size_t jsontext_utf8(const char *text, size_t len)
+{
+    unsigned char c = len == 0 ? 0x80 : (unsigned char)text[0];
+    unsigned low = 0x80, high = 0xbf;
+    size_t want;
 
     if (c < 0x80)
         return 1;
-    if (c >= 0xc2 && c <= 0xdf)
-        len = 2;
-    else if (c >= 0xe0 && c <= 0xef)
-        len = 3;
-    else if (c >= 0xf0 && c <= 0xf4)
-        len = 4;
-    else
+    if (c < 0xc2 || c > 0xf4)
         return 0;
+    want = c <= 0xdf ? 2 : c <= 0xef ? 3 : 4;
     if (c == 0xe0)
         low = 0xa0; /* no overlong form */
     else if (c == 0xed)
@@ -64,13 +65,13 @@ static size_t utf8_length(const struct scan *s)
         low = 0x90;
     else if (c == 0xf4)
         high = 0x8f; /* nothing above U+10FFFF */
-    if (peek(s, 1) < low || peek(s, 1) > high)
+    if (!within(text, len, 1, low, high))
         return 0;
-    for (size_t i = 2; i < len; i++) {
-        if (peek(s, i) < 0x80 || peek(s, i) > 0xbf)
+    for (size_t i = 2; i < want; i++) {
+        if (!within(text, len, i, 0x80, 0xbf))
             return 0;
     }
-    return len;
+    return want;
 }
 
 /* The value of the \uXXXX at the given distance, -1 when there is none. */
@@ -121,7 +122,7 @@ static bool string(struct scan *s)
     while (peek(s, 0) != '"') {
         if (peek(s, 0) < 0x20)
             return false; /* a raw control character, or the end */
-        step = peek(s, 0) == '\\' ? escape(s) : utf8_length(s);
+        step = peek(s, 0) == '\\' ? escape(s) : jsontext_utf8(s->text + s->at, s->len - s->at);
         if (step == 0)
             return false;
         s->at += step;
