@@ -36,25 +36,27 @@ LIBS = $(JSON_LIBS) $(INIH_LIBS) $(CRYPTO_LIBS)
 # The modules, lowest layer first; a file includes headers of its own layer or a lower one.
 # make check-layers reads these lists.
 L0 = compiler version status clock log buf stop text
-L1 = digest jsontext field sqlstate pq db_hosts db_session db db_params http http_cgi http_fcgi http_serve secret
-L2 = scheme event
-L3 = conf conf_keys conf_use
+L1 = digest encode jsontext field form sqlstate pq db_hosts db_session db db_params http http_cgi http_fcgi \
+	http_serve secret
+L2 = scheme scheme_content scheme_key scheme_sign scheme_table event
+L3 = conf conf_check conf_hmac conf_keys conf_use
 L4 = handler handler_invoice
 L5 = inbox claim
 L6 = delivery worker supervise receive ops ops_receipts ops_purge
 L7 = responder operator cmd cmd_json cmd_config cmd_list cmd_migrate cmd_purge cmd_retry cmd_review \
-	cmd_send cmd_show cmd_sign cmd_status cmd_worker
+	cmd_send cmd_show cmd_sign cmd_signer cmd_status cmd_worker
 
-SHARED = status clock log buf stop digest jsontext field sqlstate pq db_hosts db_session db db_params \
-	http secret scheme event conf conf_keys conf_use handler handler_invoice inbox claim worker
+SHARED = status clock log buf stop digest encode jsontext field form sqlstate pq db_hosts db_session db \
+	db_params http secret scheme scheme_content scheme_key scheme_table event conf conf_check conf_hmac \
+	conf_keys conf_use handler handler_invoice inbox claim worker
 RESPONDER = responder http_cgi http_fcgi http_serve delivery receive
 OPERATOR = operator cmd cmd_json cmd_config cmd_list cmd_migrate cmd_purge cmd_retry cmd_review \
-	cmd_send cmd_show cmd_sign cmd_status cmd_worker supervise text ops ops_receipts ops_purge
+	cmd_send cmd_show cmd_sign cmd_signer cmd_status cmd_worker scheme_sign supervise text ops ops_receipts ops_purge
 MAN = src/hookonce.1 src/hookonce.conf.5 src/hookonce.fcgi.8
 MIGRATIONS = db/001_inbox.sql db/002_billing.sql
 
 # Criterion tests mirror the sources.
-TESTS = status clock log buf stop digest jsontext field sqlstate db http secret scheme event \
+TESTS = status clock log buf stop digest encode jsontext field form sqlstate db http secret scheme event \
 	text conf handler_invoice inbox claim ops
 
 # Debian's packages: to build and run it, and further ones to test it.
@@ -66,7 +68,7 @@ TEST_PACKAGES = libcriterion-dev python3 curl pgbouncer faketime apache2 libapac
 OBJ = $(patsubst %,$(B)/%.o,$(1))
 RESPONDER_OBJ = $(call OBJ,$(SHARED) $(RESPONDER))
 OPERATOR_OBJ = $(call OBJ,$(SHARED) $(OPERATOR) migrations)
-TEST_OBJ = $(call OBJ,$(SHARED) delivery receive text ops ops_receipts ops_purge migrations) \
+TEST_OBJ = $(call OBJ,$(SHARED) scheme_sign delivery receive text ops ops_receipts ops_purge migrations) \
 	$(patsubst %,$(B)/test_%.o,$(TESTS) support database)
 
 .PHONY: all run test unit lint check-format check-headers check-layers check-man check-tidy asan valgrind \

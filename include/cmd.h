@@ -75,11 +75,13 @@ enum status cmd_filter_state(const char *state) MUST_CHECK;
 
 /* Whom to sign for: --provider and --secret, or an endpoint of the configuration. */
 struct cmd_signer {
-    const struct scheme *scheme;
-    struct secrets secrets;
+    struct scheme_policy policy; /* points into conf, where that was read */
+    struct conf *conf;
+    const char *path; /* the endpoint's, NULL without */
 };
 enum status cmd_signer(const char *provider, const char *secret, const char *endpoint,
                        const char *config, struct cmd_signer *signer) MUST_CHECK;
+void cmd_signer_release(struct cmd_signer *signer);
 
 enum status cmd_config_run(const struct cmd *cmd, int argc, char **argv);
 enum status cmd_migrate_run(const struct cmd *cmd, int argc, char **argv);

@@ -16,8 +16,9 @@
 
 #define CONF_ENDPOINTS_MAX 64
 #define CONF_DEADLINE_MS   4000 /* most, and unless set, for an effect in mode auto */
-#define CONF_ERROR_MAX     512
+#define CONF_ERROR_MAX     1024
 #define CONF_NAME_MAX      40
+#define CONF_KEPT_MAX      16
 #define CONF_PATH_MAX      1024
 
 /* A secret as it is written: literal, env:NAME or file:PATH. */
@@ -36,9 +37,7 @@ enum conf_mode {
 struct conf_endpoint {
     char *name; /* the receipt's endpoint */
     char *path; /* NULL: answers on every path */
-    const struct scheme *scheme;
-    struct secrets secrets;
-    int tolerance;   /* seconds; -1 until set: the scheme's */
+    struct scheme_policy policy;
     size_t max_body; /* bytes */
     enum conf_mode mode;
     int deadline_ms; /* of mode auto */
@@ -47,6 +46,11 @@ struct conf_endpoint {
     int line;        /* of its section */
     int written_count;
     struct conf_secret written[SECRETS_MAX];
+    struct scheme own; /* of provider hmac: its row is written here */
+    int own_line;      /* of the first key that fills it, 0: none does */
+    const char *own_key;
+    int kept_count;
+    char *kept[CONF_KEPT_MAX]; /* texts that policy and own point to */
 };
 
 struct conf {

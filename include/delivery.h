@@ -17,6 +17,7 @@ struct delivery {
     struct scheme_facts signature;
     struct verified *verified;
     struct event event;
+    const char *asked; /* a question that was answered and not recorded; NULL: none */
     struct received received;
     const char *db_error;   /* "" or what the database said */
     const char *conf_error; /* "" or what is wrong with the configuration */

@@ -31,10 +31,14 @@ struct http_reply {
     enum status status;  /* decides the HTTP code */
     const char *outcome; /* with ST_OK: the word in the body */
     bool head;           /* answer to HEAD: headers alone */
+    struct buf answer;   /* with ST_OK: a JSON body in the outcome's place, "" without */
 };
 
 /* The variable, NULL when it is absent or empty. */
 const char *http_param(const struct http_request *request, const char *name);
+
+/* A header by the name a sender writes ("Stripe-Signature"), NULL as above. */
+const char *http_header(const struct http_request *request, const char *name);
 
 /* The declared length of the body; HTTP_LENGTH_UNKNOWN when the stream's own end
  * bounds it. ST_LENGTH, ST_LENGTH_MISSING. Reads nothing. */
@@ -52,7 +56,7 @@ void http_drain(const struct http_request *request);
 /* The whole answer as a CGI program writes it. */
 void http_format(const struct http_reply *reply, struct buf *out);
 
-/* The body of an answer, for tests and for people: {"outcome":"…"} or {"error":"…"}. */
+/* The body of an answer: reply->answer, {"outcome":"…"} or {"error":"…"}. */
 void http_format_body(const struct http_reply *reply, struct buf *out);
 
 /* What a program does with a request. Must fill the reply and write its log line. */

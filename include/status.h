@@ -29,11 +29,14 @@ enum status {
     ST_SIG_T_TWICE,   /* the time stamp is given twice */
     ST_SIG_FORGED,    /* no signature matches under any secret */
     ST_SIG_STALE,     /* signed longer ago than the tolerance */
+    ST_SIG_EARLY,     /* signed further in the future than the tolerance */
+    ST_SIG_BODY,      /* the URL's digest of the body is missing or another one */
 
     /* The event. */
     ST_JSON,          /* not JSON as RFC 8259 has it, or not UTF-8 */
     ST_JSON_DEPTH,    /* nested deeper than EVENT_DEPTH_MAX */
     ST_JSON_OBJECT,   /* JSON, but not an object */
+    ST_FORM,          /* a form with too many fields, or without the one that counts */
     ST_EVENT_ID,      /* no usable id */
     ST_EVENT_TYPE,    /* no usable type */
     ST_EVENT_ACCOUNT, /* an account that is no text */

@@ -213,8 +213,9 @@ static enum status work(struct db *db, const struct claim_policy *policy,
     buf_init(&sql, SQL_MAX);
     buf_text(&sql, process_sql);
     claim_receipt(&params, claims, i, outcome_word(worked->outcome));
-    status = event_restore(claim_event_id(claims, i), claim_event_type(claims, i),
-                           db_value(claims->rows, i, PAYLOAD), &event);
+    status =
+        event_restore(scheme_find(db_value(claims->rows, i, PROVIDER)), claim_event_id(claims, i),
+                      claim_event_type(claims, i), db_value(claims->rows, i, PAYLOAD), &event);
     if (status == ST_OK)
         status = apply_event(handler, &event, &sql, &params, &worked->parked);
     buf_text(&sql, process_end_sql);

@@ -1,25 +1,29 @@
 #include "clock.h"
 #include "cmd.h"
+#include "scheme_sign.h"
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { SECRET, PROVIDER, ENDPOINT, CONFIG, TIME };
+enum { SECRET, PROVIDER, ENDPOINT, CONFIG, TIME, ID, TYPE, URL, FORM };
 const struct cmd_option cmd_sign_options[] = {
     [SECRET] = {"secret", "SECRET", "literal, env:NAME or file:PATH; else the configuration's"},
     [PROVIDER] = {"provider", "NAME", "whose signature, with --secret (stripe)"},
     [ENDPOINT] = {"endpoint", "NAME", "whose secret (the first endpoint's)"},
     [CONFIG] = {"config", "FILE", "read this file instead of the usual ones"},
     [TIME] = {"time", "SECONDS", "sign as of this time (now)"},
+    [ID] = {"id", "ID", "the event's, where a header tells it (made of the body)"},
+    [TYPE] = {"type", "TYPE", "the event's, where a header tells it"},
+    [URL] = {"url", "URL", "what is called, where that is signed"},
+    [FORM] = {"form", NULL, "the file is a form, not JSON"},
     {NULL, NULL, NULL},
 };
 
 enum status cmd_sign_run(const struct cmd *cmd, int argc, char **argv)
 {
-    struct cmd_signer signer;
+    struct cmd_signer signer = {.conf = NULL};
+    struct scheme_signing signing;
     struct cmd_line line;
-    struct buf file, header;
+    struct buf file, url, headers;
     long t;
     enum status status = cmd_parse(cmd, argc, argv, &line);
 
@@ -31,19 +35,30 @@ enum status cmd_sign_run(const struct cmd *cmd, int argc, char **argv)
     status = cmd_number(line.value[TIME], "--time", 0, 253402300799, &t);
     if (status != ST_OK)
         return status;
-    buf_init(&header, 4096);
+    buf_init(&headers, 16384);
+    buf_init(&url, 8192);
     status = cmd_read(line.args[0], &file);
     if (status == ST_OK)
         status = cmd_signer(line.value[PROVIDER], line.value[SECRET], line.value[ENDPOINT],
                             line.value[CONFIG], &signer);
     if (status == ST_OK) {
-        status = scheme_sign(signer.scheme, signer.secrets.of[0].key, signer.secrets.of[0].len,
-                             file.data, file.len, t, &header);
-        secrets_release(&signer.secrets);
+        if (line.value[URL] != NULL)
+            signer.policy.url = line.value[URL];
+        buf_text(&url, signer.policy.url == NULL ? "" : signer.policy.url);
+        signing = (struct scheme_signing){.policy = &signer.policy,
+                                          .body = file.data,
+                                          .len = file.len,
+                                          .time = t,
+                                          .id = line.value[ID],
+                                          .type = line.value[TYPE],
+                                          .form = line.value[FORM] != NULL};
+        status = scheme_sign(&signing, &url, &headers);
     }
     if (status == ST_OK)
-        puts(header.data);
-    buf_release(&header);
+        fputs(headers.data, stdout);
+    cmd_signer_release(&signer);
+    buf_release(&headers);
+    buf_release(&url);
     buf_release(&file);
     return status;
 }

@@ -12,19 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_BODY_DEFAULT = 1 << 20, SEEN_MAX = 32 };
-
-/* One reading of a file: where it is, and the first thing that is wrong. */
-struct reading {
-    FILE *file;
-    struct conf_target target;
-    const struct conf_lookup *lookup;
-    enum conf_section where;
-    const struct conf_key *seen[SEEN_MAX]; /* keys of this section so far */
-    int seen_count;
-    enum status status;
-    char *error;
-};
+enum { MAX_BODY_DEFAULT = 1 << 20 };
 
 const char *conf_variable(const struct conf_lookup *lookup, const char *name)
 {
@@ -55,8 +43,7 @@ void conf_find(const struct conf_lookup *lookup, char path[CONF_PATH_MAX])
         path[0] = '\0';
 }
 
-/* Keeps the first mistake. line 0: the file as a whole. */
-PRINTF_LIKE(3, 4) static void mistake(struct reading *r, int line, const char *format, ...)
+void conf_mistake(struct conf_reading *r, int line, const char *format, ...)
 {
     char where[32] = "";
     va_list args;
@@ -75,14 +62,24 @@ PRINTF_LIKE(3, 4) static void mistake(struct reading *r, int line, const char *f
     va_end(args);
 }
 
+const char *conf_keep(struct conf_endpoint *e, const char *text)
+{
+    char *copy = e->kept_count == CONF_KEPT_MAX ? NULL : strdup(text);
+
+    if (copy != NULL)
+        e->kept[e->kept_count++] = copy;
+    return copy;
+}
+
 static struct conf_endpoint *new_endpoint(struct conf *conf, const char *name, int line)
 {
     struct conf_endpoint *e = &conf->endpoints[conf->count];
 
-    *e = (struct conf_endpoint){.tolerance = -1,
+    *e = (struct conf_endpoint){.policy = {.tolerance = -1},
                                 .max_body = MAX_BODY_DEFAULT,
                                 .deadline_ms = CONF_DEADLINE_MS,
                                 .livemode = -1};
+    e->own = *scheme_find("hmac");
     e->name = strdup(name);
     e->account = strdup("none");
     e->line = line;
@@ -90,8 +87,7 @@ static struct conf_endpoint *new_endpoint(struct conf *conf, const char *name, i
     return e->name != NULL && e->account != NULL ? e : NULL;
 }
 
-/* Letters, digits, - and _, so that a name can stand in a log line and a command. */
-static bool plain_name(const char *name)
+bool conf_plain_name(const char *name)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
 
@@ -100,7 +96,7 @@ static bool plain_name(const char *name)
 
 /* A line that begins with [. inih tells of a section only with its first key, and cuts
  * long names, so sections are read here. */
-static void open_section(struct reading *r, const char *line)
+static void open_section(struct conf_reading *r, const char *line)
 {
     size_t len = strcspn(line, "]");
     struct conf *conf = r->target.conf;
@@ -111,15 +107,16 @@ static void open_section(struct reading *r, const char *line)
     r->target.endpoint = NULL;
     if (strncmp(line, "[endpoint ", 10) == 0 && len - 10 < sizeof(name))
         memcpy(name, line + 10, len - 10);
-    if (line[len] != ']' || !plain_name(name)) {
-        mistake(r, r->target.line,
-                "unknown section %.*s: write [endpoint NAME], the name in at most %d letters, "
-                "digits, - and _",
-                (int)strcspn(line, "\r\n"), line, CONF_NAME_MAX);
+    if (line[len] != ']' || !conf_plain_name(name)) {
+        conf_mistake(r, r->target.line,
+                     "unknown section %.*s: write [endpoint NAME], the name in at most %d letters, "
+                     "digits, - and _",
+                     (int)strcspn(line, "\r\n"), line, CONF_NAME_MAX);
     } else if (conf_endpoint(conf, name) != NULL) {
-        mistake(r, r->target.line, "a second section [endpoint %s]: give each its own name", name);
+        conf_mistake(r, r->target.line, "a second section [endpoint %s]: give each its own name",
+                     name);
     } else if (conf->count == CONF_ENDPOINTS_MAX) {
-        mistake(r, r->target.line, "more than %d endpoints", CONF_ENDPOINTS_MAX);
+        conf_mistake(r, r->target.line, "more than %d endpoints", CONF_ENDPOINTS_MAX);
     } else {
         r->target.endpoint = new_endpoint(conf, name, r->target.line);
         if (r->target.endpoint == NULL)
@@ -141,34 +138,34 @@ static const char *known_keys(enum conf_section section, char *out, size_t room)
     return out;
 }
 
-static bool seen_before(struct reading *r, const struct conf_key *key)
+static bool seen_before(struct conf_reading *r, const struct conf_key *key)
 {
     for (int i = 0; i < r->seen_count; i++) {
         if (r->seen[i] == key)
             return true;
     }
-    if (r->seen_count < SEEN_MAX)
+    if (r->seen_count < CONF_SEEN_MAX)
         r->seen[r->seen_count++] = key;
     return false;
 }
 
 static int on_key(void *user, const char *section UNUSED, const char *name, const char *value)
 {
-    struct reading *r = user;
+    struct conf_reading *r = user;
     const struct conf_key *key;
     const char *wrong;
-    char known[256];
+    char known[512];
 
     if (r->status != ST_OK)
         return 0;
     key = conf_key_find(r->where, name);
     if (key == NULL) {
-        mistake(r, r->target.line, "unknown key \"%s\": only these are known here: %s", name,
-                known_keys(r->where, known, sizeof(known)));
+        conf_mistake(r, r->target.line, "unknown key \"%s\": only these are known here: %s", name,
+                     known_keys(r->where, known, sizeof(known)));
     } else if (seen_before(r, key) && !key->repeats) {
-        mistake(r, r->target.line, "a second \"%s\": take one away", name);
+        conf_mistake(r, r->target.line, "a second \"%s\": take one away", name);
     } else if ((wrong = key->set(&r->target, value)) != NULL) {
-        mistake(r, r->target.line, "%s %s", name, wrong);
+        conf_mistake(r, r->target.line, "%s %s", name, wrong);
     }
     return r->status == ST_OK;
 }
@@ -177,7 +174,7 @@ static int on_key(void *user, const char *section UNUSED, const char *name, cons
  * continuation of the one before it. A line that does not fit is a mistake, not two. */
 static char *next_line(char *line, int room, void *user)
 {
-    struct reading *r = user;
+    struct conf_reading *r = user;
     size_t len, blanks;
 
     if (r->status != ST_OK || fgets(line, room, r->file) == NULL)
@@ -185,10 +182,10 @@ static char *next_line(char *line, int room, void *user)
     r->target.line++;
     len = strlen(line);
     if (len + 1 == (size_t)room && line[len - 1] != '\n') {
-        mistake(r, r->target.line,
-                "the line is longer than %d bytes: put it on several lines "
-                "(database), or use file:PATH (secret)",
-                room - 2);
+        conf_mistake(r, r->target.line,
+                     "the line is longer than %d bytes: put it on several lines "
+                     "(database), or use file:PATH (secret)",
+                     room - 2);
         return NULL;
     }
     blanks = r->target.line == 1 && strncmp(line, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
@@ -199,153 +196,28 @@ static char *next_line(char *line, int room, void *user)
     return line;
 }
 
-/* The text of a secret file, trimmed by scheme_key. */
-static bool read_secret_file(struct reading *r, const struct conf_secret *written, char *text,
-                             size_t room)
-{
-    const char *path = written->text + strlen("file:");
-    FILE *file = path[0] == '/' ? fopen(path, "r") : NULL;
-    struct stat st;
-    size_t len;
-
-    if (file == NULL) {
-        mistake(r, written->line,
-                "secret file \"%s\" cannot be read (%s): give its whole path, "
-                "and let uid %ld read it",
-                path, path[0] == '/' ? strerror(errno) : "no whole path", (long)geteuid());
-        return false;
-    }
-    len = fread(text, 1, room, file);
-    if (len == room || memchr(text, '\0', len) != NULL)
-        mistake(r, written->line, "secret file \"%s\" holds more than one secret's text", path);
-    text[len < room ? len : room - 1] = '\0';
-    if (fstat(fileno(file), &st) != 0 || (st.st_mode & S_IROTH) != 0)
-        mistake(r, written->line, "secret file \"%s\" can be read by others: chmod 600 it", path);
-    fclose(file);
-    return r->status == ST_OK;
-}
-
-/* The text behind a written secret into room bytes. */
-static bool resolve(struct reading *r, const struct conf_secret *written, char *text, size_t room)
-{
-    const char *value = written->text, *name;
-
-    if (strncmp(value, "file:", 5) == 0)
-        return read_secret_file(r, written, text, room);
-    if (strncmp(value, "env:", 4) == 0) {
-        name = value + 4;
-        /* a request header can make such a variable, so anybody could set the secret */
-        value = strncmp(name, "HTTP_", 5) == 0 ? NULL : conf_variable(r->lookup, name);
-        if (value == NULL) {
-            mistake(r, written->line,
-                    "secret: the environment has no variable %s: set it for the "
-                    "web server, or use file:PATH",
-                    name);
-            return false;
-        }
-    }
-    if ((size_t)snprintf(text, room, "%s", value) >= room) {
-        mistake(r, written->line, "secret is longer than %zu bytes", room - 1);
-        return false;
-    }
-    return true;
-}
-
-static void take_secrets(struct reading *r, struct conf_endpoint *e)
-{
-    char text[4096];
-    const char *wrong;
-    struct buf key;
-
-    for (int i = 0; i < e->written_count && r->status == ST_OK; i++) {
-        if (!resolve(r, &e->written[i], text, sizeof(text)))
-            break;
-        wrong = scheme_key(e->scheme, text, &key);
-        if (wrong != NULL)
-            mistake(r, e->written[i].line, "the secret of endpoint \"%s\" %s", e->name, wrong);
-        else if (secrets_add(&e->secrets, key.data, key.len) != ST_OK)
-            r->status = ST_NOMEM;
-        buf_wipe(&key);
-    }
-    explicit_bzero(text, sizeof(text));
-}
-
-/* What an endpoint must have, seen when the whole file was read. */
-static void finish_endpoint(struct reading *r, struct conf_endpoint *e)
-{
-    const struct conf_endpoint *other;
-
-    if (e->path == NULL)
-        mistake(r, e->line, "endpoint \"%s\" has no path: add path = /webhooks/%s", e->name,
-                e->name);
-    if (e->scheme == NULL)
-        mistake(r, e->line, "endpoint \"%s\" has no provider: add provider = stripe", e->name);
-    if (e->written_count == 0)
-        mistake(r, e->line,
-                "endpoint \"%s\" has no secret: add secret = file:/PATH, the secret "
-                "that the provider shows for this endpoint",
-                e->name);
-    if (r->status != ST_OK)
-        return;
-    other = conf_route(r->target.conf, e->path);
-    if (other != e)
-        mistake(r, e->line, "endpoint \"%s\" has the path of endpoint \"%s\": give each its own",
-                e->name, other->name);
-    if (e->tolerance < 0)
-        e->tolerance = scheme_tolerance(e->scheme);
-    take_secrets(r, e);
-}
-
-static bool holds_secret(const struct conf *conf)
-{
-    struct buf shown;
-    bool masked;
-
-    buf_init(&shown, 1 << 20);
-    conf_print(conf, &shown);
-    masked = buf_failed(&shown) || strstr(shown.data, "********") != NULL;
-    buf_release(&shown);
-    return masked;
-}
-
-static void finish(struct reading *r)
-{
-    struct conf *conf = r->target.conf;
-    struct stat st;
-
-    if (conf->database == NULL)
-        mistake(r, 0, "no database: add database = postgresql:///NAME above the first section");
-    if (conf->count == 0)
-        mistake(r, 0, "no endpoint: add a section [endpoint NAME] with path, provider and secret");
-    for (int i = 0; i < conf->count && r->status == ST_OK; i++)
-        finish_endpoint(r, &conf->endpoints[i]);
-    if (r->status == ST_OK && fstat(fileno(r->file), &st) == 0 && (st.st_mode & S_IROTH) != 0 &&
-        holds_secret(conf))
-        mistake(r, 0, "holds a secret and can be read by others: chmod 600 it");
-}
-
-static void read_file(struct reading *r, const char *path)
+static void read_file(struct conf_reading *r, const char *path)
 {
     int line;
 
     r->file = fopen(path, "r");
     if (r->file == NULL) {
-        mistake(r, 0,
-                "cannot be read (%s): set HOOKONCE_CONF to the configuration, and let uid "
-                "%ld read it",
-                strerror(errno), (long)geteuid());
+        conf_mistake(r, 0,
+                     "cannot be read (%s): set HOOKONCE_CONF to the configuration, and let uid "
+                     "%ld read it",
+                     strerror(errno), (long)geteuid());
         return;
     }
     line = ini_parse_stream(next_line, r, on_key, r);
     if (line != 0)
-        mistake(r, line, "the line is no section, no key = value and no comment");
+        conf_mistake(r, line, "the line is no section, no key = value and no comment");
     if (r->status == ST_OK)
-        finish(r);
+        conf_check(r);
     fclose(r->file);
 }
 
 /* DATABASE_URL and STRIPE_WEBHOOK_SECRET make one endpoint that answers on every path. */
-static void read_environment(struct reading *r)
+static void read_environment(struct conf_reading *r)
 {
     static const char secret[] = "env:STRIPE_WEBHOOK_SECRET";
     const char *database = conf_variable(r->lookup, "DATABASE_URL");
@@ -353,9 +225,9 @@ static void read_environment(struct reading *r)
     struct conf_endpoint *e = new_endpoint(conf, "billing", 0);
 
     if (database == NULL || conf_variable(r->lookup, secret + 4) == NULL) {
-        mistake(r, 0,
-                "no configuration: write /etc/hookonce.conf or ~/.hookonce.conf, set "
-                "HOOKONCE_CONF to a file, or set DATABASE_URL and STRIPE_WEBHOOK_SECRET");
+        conf_mistake(r, 0,
+                     "no configuration: write /etc/hookonce.conf or ~/.hookonce.conf, set "
+                     "HOOKONCE_CONF to a file, or set DATABASE_URL and STRIPE_WEBHOOK_SECRET");
         return;
     }
     r->target.endpoint = e;
@@ -364,16 +236,16 @@ static void read_environment(struct reading *r)
         r->status = ST_NOMEM;
         return;
     }
-    e->scheme = scheme_find("stripe");
-    e->tolerance = scheme_tolerance(e->scheme);
-    take_secrets(r, e);
+    e->policy.scheme = scheme_find("stripe");
+    e->policy.tolerance = e->policy.scheme->tolerance;
+    conf_take_secrets(r, e);
 }
 
 enum status conf_load(const char *path, const struct conf_lookup *lookup, struct conf **out,
                       char error[CONF_ERROR_MAX])
 {
     struct conf *conf = calloc(1, sizeof(*conf));
-    struct reading r = {.lookup = lookup, .status = ST_OK, .error = error};
+    struct conf_reading r = {.lookup = lookup, .status = ST_OK, .error = error};
 
     *out = NULL;
     snprintf(error, CONF_ERROR_MAX, "out of memory");

@@ -97,14 +97,20 @@ static void show_path(const struct conf *conf UNUSED, const struct conf_endpoint
 
 static const char *set_provider(struct conf_target *t, const char *value)
 {
-    t->endpoint->scheme = scheme_find(value);
-    return t->endpoint->scheme != NULL ? NULL : "is not a known provider: use stripe";
+    struct scheme_policy *policy = &t->endpoint->policy;
+
+    policy->scheme = scheme_find(value);
+    if (policy->scheme == NULL)
+        return scheme_unknown;
+    if (strcmp(value, "hmac") == 0)
+        policy->scheme = &t->endpoint->own;
+    return NULL;
 }
 
 static void show_provider(const struct conf *conf UNUSED, const struct conf_endpoint *e,
                           struct buf *out)
 {
-    buf_text(out, scheme_provider(e->scheme));
+    buf_text(out, e->policy.scheme == &e->own ? "hmac" : e->policy.scheme->provider);
 }
 
 static const char *set_secret(struct conf_target *t, const char *value)
@@ -194,14 +200,15 @@ static const char *set_tolerance(struct conf_target *t, const char *value)
 
     if (!number(value, 1, 604800, false, &seconds))
         return "must be whole seconds from 1 to 604800";
-    t->endpoint->tolerance = (int)seconds;
+    t->endpoint->policy.tolerance = (int)seconds;
     return NULL;
 }
 
 static void show_tolerance(const struct conf *conf UNUSED, const struct conf_endpoint *e,
                            struct buf *out)
 {
-    buf_format(out, "%d", e->tolerance);
+    if (e->policy.tolerance > 0)
+        buf_format(out, "%d", e->policy.tolerance);
 }
 
 static const char *set_max_body(struct conf_target *t, const char *value)
@@ -233,6 +240,8 @@ static const char *set_livemode(struct conf_target *t, const char *value)
 static void show_livemode(const struct conf *conf UNUSED, const struct conf_endpoint *e,
                           struct buf *out)
 {
+    if (!e->policy.scheme->circumstances)
+        return;
     buf_text(out, e->livemode < 0 ? "(both)" : e->livemode > 0 ? "true" : "false");
 }
 
@@ -247,7 +256,8 @@ static const char *set_account(struct conf_target *t, const char *value)
 static void show_account(const struct conf *conf UNUSED, const struct conf_endpoint *e,
                          struct buf *out)
 {
-    buf_text(out, e->account);
+    if (e->policy.scheme->circumstances)
+        buf_text(out, e->account);
 }
 
 static const struct conf_key keys[] = {
@@ -269,14 +279,19 @@ static const struct conf_key keys[] = {
 
 const struct conf_key *conf_key_find(enum conf_section section, const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-        if (keys[i].section == section && strcmp(keys[i].name, name) == 0)
-            return &keys[i];
+    const struct conf_key *key;
+
+    for (size_t n = 0; (key = conf_key_at(n)) != NULL; n++) {
+        if (key->section == section && strcmp(key->name, name) == 0)
+            return key;
     }
     return NULL;
 }
 
 const struct conf_key *conf_key_at(size_t n)
 {
-    return n < ARRAY_LEN(keys) ? &keys[n] : NULL;
+    if (n < ARRAY_LEN(keys))
+        return &keys[n];
+    n -= ARRAY_LEN(keys);
+    return n < conf_hmac_count ? &conf_hmac_keys[n] : NULL;
 }

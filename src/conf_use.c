@@ -23,7 +23,9 @@ void conf_free(struct conf *conf)
         free(e->name);
         free(e->path);
         free(e->account);
-        secrets_release(&e->secrets);
+        secrets_release(&e->policy.secrets);
+        for (int k = 0; k < e->kept_count; k++)
+            free(e->kept[k]);
         for (int s = 0; s < e->written_count; s++)
             wipe(e->written[s].text);
     }

@@ -74,6 +74,11 @@ static void log_cause(struct log_line *line, const struct delivery *d, enum stat
 
 static void log_outcome(struct log_line *line, const struct delivery *d)
 {
+    if (d->asked != NULL) {
+        log_add(line, "outcome", "%s", outcome_word(OUTCOME_IGNORED));
+        log_text(line, "asked", d->asked);
+        return;
+    }
     log_add(line, "outcome", "%s", outcome_word(d->received.outcome));
     if (d->received.outcome == OUTCOME_PARKED)
         log_text(line, "parked", d->received.parked.why);
@@ -85,13 +90,18 @@ static void log_outcome(struct log_line *line, const struct delivery *d)
 
 static void log_signature(struct log_line *line, const struct delivery *d)
 {
-    int64_t age = d->signature.age;
+    const struct scheme_facts *facts = &d->signature;
 
-    if (d->signature.secret == 0 || d->endpoint == NULL)
+    if (facts->other_key != KEY_OF_SCHEME)
+        log_add(line, "hint", "%s",
+                facts->other_key == KEY_TEXT ? "it matches with key=text"
+                                             : "it matches with key=base64");
+    if (facts->secret == 0 || d->endpoint == NULL)
         return;
-    log_add(line, "secret", "%d", d->signature.secret);
-    if (age > d->endpoint->tolerance || age < -d->endpoint->tolerance)
-        log_add(line, "skew", "%" PRId64 "s", age);
+    log_add(line, "secret", "%d", facts->secret);
+    if (facts->timed &&
+        (facts->age > d->endpoint->policy.tolerance || facts->age < -d->endpoint->policy.tolerance))
+        log_add(line, "skew", "%" PRId64 "s", facts->age);
 }
 
 void delivery_log(const struct delivery *d, enum status status)

@@ -1,10 +1,24 @@
 #include "http.h"
 
+#include <ctype.h>
+#include <string.h>
+
 const char *http_param(const struct http_request *request, const char *name)
 {
     const char *value = request->param(request->io, name);
 
     return value == NULL || value[0] == '\0' ? NULL : value;
+}
+
+const char *http_header(const struct http_request *request, const char *name)
+{
+    char variable[80] = "HTTP_";
+    size_t len = strlen("HTTP_");
+
+    for (; *name != '\0' && len + 1 < sizeof(variable); name++)
+        variable[len++] = *name == '-' ? '_' : (char)toupper((unsigned char)*name);
+    variable[len] = '\0';
+    return http_param(request, variable);
 }
 
 enum status http_length(const struct http_request *request, uint64_t *length)
@@ -119,7 +133,9 @@ static const char *reason_phrase(int code)
 
 void http_format_body(const struct http_reply *reply, struct buf *out)
 {
-    if (reply->status == ST_OK)
+    if (reply->status == ST_OK && reply->answer.len > 0)
+        buf_add(out, reply->answer.data, reply->answer.len);
+    else if (reply->status == ST_OK)
         buf_format(out, "{\"outcome\":\"%s\"}\n", reply->outcome);
     else
         buf_format(out, "{\"error\":\"%s\"}\n", status_word(reply->status));

@@ -87,7 +87,7 @@ int http_serve_cgi(const struct http_handler *handler)
 {
     struct cgi cgi = {clock_ms() + HTTP_BODY_SECONDS * 1000, 0};
     struct http_request request = {&cgi, cgi_param, cgi_read, chunked()};
-    struct http_reply reply = {ST_INTERNAL, "", false};
+    struct http_reply reply = {.status = ST_INTERNAL, .outcome = ""};
     struct buf answer;
 
     if (http_length(&request, &cgi.left) != ST_OK)
@@ -97,6 +97,7 @@ int http_serve_cgi(const struct http_handler *handler)
     if (reply.status != ST_OK)
         http_drain(&request);
     http_format(&reply, &answer);
+    buf_release(&reply.answer);
     write_all(&answer);
     buf_release(&answer);
     let_go();

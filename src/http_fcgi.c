@@ -82,7 +82,7 @@ static void fcgi_log(void *to UNUSED, const char *line, size_t len)
 static void serve_one(const struct http_handler *handler)
 {
     struct http_request request = {NULL, fcgi_param, fcgi_read, true};
-    struct http_reply reply = {ST_INTERNAL, "", false};
+    struct http_reply reply = {.status = ST_INTERNAL, .outcome = ""};
     struct buf answer;
 
     buf_init(&answer, 1024);
@@ -92,6 +92,7 @@ static void serve_one(const struct http_handler *handler)
     if (reply.status != ST_OK)
         http_drain(&request);
     http_format(&reply, &answer);
+    buf_release(&reply.answer);
     alarm(ANSWER_SECONDS);
     FCGX_PutStr(answer.data, (int)answer.len, current.out);
     FCGX_Finish_r(&current); /* the answer leaves here; a peer that is gone will ask again */

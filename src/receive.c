@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { TRIES = 3, JITTER_LOW_MS = 20, JITTER_HIGH_MS = 250 };
+enum { ANSWER_MAX = 65536, TRIES = 3, JITTER_LOW_MS = 20, JITTER_HIGH_MS = 250 };
 
 /* What is worked after an answer: a process that does it takes no delivery meanwhile. */
 static const struct claim_policy drain_policy = {
@@ -175,7 +175,7 @@ static enum status receive_once(struct receive *rx, const struct receipt *receip
 /* Runs the transaction, and the whole of it again when that may help. */
 static enum status store(struct receive *rx, struct delivery *d)
 {
-    const struct receipt receipt = {scheme_provider(d->endpoint->scheme), d->endpoint->name,
+    const struct receipt receipt = {d->endpoint->policy.scheme->provider, d->endpoint->name,
                                     &d->event};
     int64_t deadline = clock_ms() + RECEIVE_BUDGET_MS;
     enum status status;
@@ -207,12 +207,18 @@ static enum status deliver(struct receive *rx, const struct http_request *reques
     if (d->endpoint == NULL)
         return ST_PATH;
     status = read_body(request, d);
+    if (status == ST_OK && scheme_ping(d->endpoint->policy.scheme, request, &d->body)) {
+        d->asked = "ping";
+        return ST_OK;
+    }
     if (status == ST_OK)
-        status = scheme_verify(d->endpoint->scheme, &d->endpoint->secrets, request, &d->body,
-                               clock_wall(), d->endpoint->tolerance, &d->signature, &d->verified);
+        status = scheme_verify(&d->endpoint->policy, request, &d->body, clock_wall(), &d->signature,
+                               &d->verified);
     if (status == ST_OK)
         status = event_parse(d->verified, &d->event);
-    if (status == ST_OK)
+    if (status == ST_OK && event_asks(&d->event, d->endpoint->policy.scheme))
+        d->asked = d->event.type;
+    else if (status == ST_OK)
         status = store(rx, d);
     return status;
 }
@@ -268,9 +274,12 @@ void receive_handle(void *self, struct http_request *request, struct http_reply 
     struct delivery d;
 
     delivery_init(&d, request);
+    buf_init(&reply->answer, ANSWER_MAX);
     if (strcmp(method, "POST") == 0) {
         reply->status = deliver(rx, request, &d);
-        reply->outcome = outcome_word(d.received.outcome);
+        reply->outcome = outcome_word(d.asked != NULL ? OUTCOME_IGNORED : d.received.outcome);
+        if (reply->status == ST_OK && d.asked != NULL && d.event.json != NULL)
+            event_answer(&d.event, d.endpoint->policy.scheme, &reply->answer);
     } else if (asks_for_health(rx, request, method)) {
         reply->status = health(rx, &d);
         reply->outcome = "healthy";

@@ -3,17 +3,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum status secrets_add(struct secrets *s, const void *key, size_t len)
+enum status secrets_add(struct secrets *s, const char *text, size_t len)
 {
-    unsigned char *copy;
+    char *copy;
 
     if (len == 0 || s->count == SECRETS_MAX)
         return ST_CONF;
     copy = malloc(len);
     if (copy == NULL)
         return ST_NOMEM;
-    memcpy(copy, key, len);
-    s->of[s->count].key = copy;
+    memcpy(copy, text, len);
+    s->of[s->count].text = copy;
     s->of[s->count].len = len;
     s->count++;
     return ST_OK;
@@ -22,8 +22,8 @@ enum status secrets_add(struct secrets *s, const void *key, size_t len)
 void secrets_release(struct secrets *s)
 {
     for (int i = 0; i < s->count; i++) {
-        explicit_bzero(s->of[i].key, s->of[i].len);
-        free(s->of[i].key);
+        explicit_bzero(s->of[i].text, s->of[i].len);
+        free(s->of[i].text);
     }
     memset(s, 0, sizeof(*s));
 }

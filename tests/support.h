@@ -7,6 +7,7 @@
 #include "buf.h"
 #include "http.h"
 #include "scheme.h"
+#include "scheme_sign.h"
 #include <json-c/json_object.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -47,8 +48,14 @@ struct test_request {
 /* The request over it, for as long as the struct lives. */
 struct http_request test_request(struct test_request *r, bool body_ends);
 
+/* A provider's policy with one secret; its secrets are the caller's to release. */
+void test_policy(struct scheme_policy *policy, const char *provider, const char *secret);
+
 /* A body that was signed by TEST_SECRET and verified. */
 struct test_signed {
+    struct test_request request;
+    struct http_request http;
+    struct buf header;
     struct buf body;
     struct verified *verified;
 };

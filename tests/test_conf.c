@@ -149,22 +149,22 @@ Test(conf, good_file)
     cr_expect_not(conf->healthz);
     cr_expect_str_eq(a->name, "a");
     cr_expect_str_eq(a->path, "/a");
-    cr_expect_str_eq(scheme_provider(a->scheme), "stripe");
-    cr_expect_eq(a->tolerance, 300);
+    cr_expect_str_eq(a->policy.scheme->provider, "stripe");
+    cr_expect_eq(a->policy.tolerance, 300);
     cr_expect_eq(a->max_body, 1u << 20);
     cr_expect_eq(a->livemode, -1);
     cr_expect_str_eq(a->account, "none");
-    cr_assert_eq(a->secrets.count, 1);
-    cr_expect_eq(a->secrets.of[0].len, strlen(LITERAL));
-    cr_expect_eq(memcmp(a->secrets.of[0].key, LITERAL, strlen(LITERAL)), 0);
-    cr_expect_eq(b->tolerance, 60);
+    cr_assert_eq(a->policy.secrets.count, 1);
+    cr_expect_eq(a->policy.secrets.of[0].len, strlen(LITERAL));
+    cr_expect_eq(memcmp(a->policy.secrets.of[0].text, LITERAL, strlen(LITERAL)), 0);
+    cr_expect_eq(b->policy.tolerance, 60);
     cr_expect_eq(b->max_body, 2u << 20);
     cr_expect_eq(b->livemode, 1);
     cr_expect_str_eq(b->account, "acct_1");
-    cr_assert_eq(b->secrets.count, 2);
-    cr_expect_eq(b->secrets.of[0].len, strlen("whsec_file"));
-    cr_expect_eq(memcmp(b->secrets.of[0].key, "whsec_file", 10), 0);
-    cr_expect_eq((int)b->secrets.of[1].key[0], 'x');
+    cr_assert_eq(b->policy.secrets.count, 2);
+    cr_expect_eq(b->policy.secrets.of[0].len, strlen("whsec_file"));
+    cr_expect_eq(memcmp(b->policy.secrets.of[0].text, "whsec_file", 10), 0);
+    cr_expect_eq((int)b->policy.secrets.of[1].text[0], 'x');
     conf_free(conf);
 }
 
@@ -322,7 +322,7 @@ Test(conf, mistakes_of_secrets)
     static const struct mistake mistakes[] = {
         {"empty", GLOBAL ENDPOINT "secret =\n", 5, "secret", "empty"},
         {"a prefix", GLOBAL ENDPOINT "secret = v1,whsec_x\n", 5, "v1,", "take that away"},
-        {"a blank inside", GLOBAL ENDPOINT "secret = a b\n", 5, "blank", "one secret a line"},
+        {"a blank inside", GLOBAL ENDPOINT "secret = whsec_a b\n", 5, "blank", "one secret a line"},
         {"the second is bad", GOOD "secret = v1,x\n", 6, "v1,", "take that away"},
         {"no such file", GLOBAL ENDPOINT "secret = file:DIR/absent\n", 5, "DIR/absent",
          "whole path"},
@@ -444,9 +444,9 @@ Test(conf, odd_but_good_files)
         const struct conf_endpoint *a = conf_endpoint(conf, "a");
 
         cr_expect_str_eq(conf->database, "postgresql:///billing", "case %zu", i);
-        cr_assert(a != NULL && a->secrets.count == 1, "case %zu", i);
+        cr_assert(a != NULL && a->policy.secrets.count == 1, "case %zu", i);
         cr_expect_str_eq(a->path, "/a", "case %zu: %s", i, a->path);
-        cr_expect_eq(a->secrets.of[0].len, strlen(LITERAL), "case %zu", i);
+        cr_expect_eq(a->policy.secrets.of[0].len, strlen(LITERAL), "case %zu", i);
         conf_free(conf);
     }
 }
@@ -777,8 +777,9 @@ Test(conf, secret_from_a_variable)
                      error);
         cr_expect_null(strstr(error, "whsec_"), "%s: %s", cases[i].written, error);
         if (got == ST_OK && cases[i].key != NULL)
-            cr_expect(conf->endpoints[0].secrets.of[0].len == 13 &&
-                          memcmp(conf->endpoints[0].secrets.of[0].key, cases[i].key, 13) == 0,
+            cr_expect(conf->endpoints[0].policy.secrets.of[0].len == 13 &&
+                          memcmp(conf->endpoints[0].policy.secrets.of[0].text, cases[i].key, 13) ==
+                              0,
                       "%s", cases[i].written);
         conf_free(conf);
     }
@@ -800,9 +801,9 @@ Test(conf, environment_alone)
     cr_expect_str_eq(conf->database, "postgresql://u:hunter2@h/db");
     cr_assert_eq(conf->count, 1);
     cr_expect_str_eq(conf->endpoints[0].name, "billing");
-    cr_expect_eq(conf->endpoints[0].tolerance, 300);
+    cr_expect_eq(conf->endpoints[0].policy.tolerance, 300);
     cr_expect_eq(conf->endpoints[0].max_body, 1u << 20);
-    cr_expect_eq(memcmp(conf->endpoints[0].secrets.of[0].key, "whsec_request", 13), 0);
+    cr_expect_eq(memcmp(conf->endpoints[0].policy.secrets.of[0].text, "whsec_request", 13), 0);
     cr_expect_eq((const void *)conf_route(conf, "/any/path"), (const void *)conf->endpoints);
     cr_expect_eq((const void *)conf_route(conf, ""), (const void *)conf->endpoints);
     shown = printed(conf);
@@ -851,4 +852,125 @@ Test(conf, free_of_nothing)
     conf_free(NULL);
     cr_expect_null(conf_route(&(struct conf){.count = 0}, "/"));
     cr_expect_null(conf_endpoint(&(struct conf){.count = 0}, "a"));
+}
+
+#define HMAC  "[endpoint h]\npath = /h\nprovider = hmac\nsecret = k\n"
+#define SIGNS "header = X-Signature\nid = body:id\ntype = body:type\n"
+
+/* Guards what a described provider is made of, and that it can be read again as printed. */
+Test(conf, described_provider)
+{
+    struct conf *conf = load(
+        GLOBAL HMAC "sender = acme\nheader = X-Acme\nprefix = v1=\nhash = sha512\n"
+                    "encoding = base64\nsigned = {time}.{id}.{body}\ntimestamp = t=\n"
+                    "id = header:X-Id\nid = digest\ntype = is:done\ntolerance = 60\nkey = text\n"
+                    "[endpoint i]\npath = /i\nprovider = hmac\nsecret = k\n" SIGNS);
+    const struct conf_endpoint *h = &conf->endpoints[0], *i = &conf->endpoints[1];
+    const struct scheme *own = h->policy.scheme;
+    char *text, *again;
+
+    cr_expect_str_eq(own->provider, "acme");
+    cr_expect_str_eq(own->header, "X-Acme");
+    cr_expect_str_eq(own->label, "v1=");
+    cr_expect_eq((int)own->separator, ',');
+    cr_expect_str_eq(own->time_label, "t=");
+    cr_expect_str_eq(own->content, "{time}.{id}.{body}");
+    cr_expect_str_eq(own->id_header, "X-Id");
+    cr_expect_str_eq(own->id[1].where, "digest");
+    cr_expect_null(own->id[2].where);
+    cr_expect_eq(own->hash, DIGEST_SHA512);
+    cr_expect_eq(own->encoding, ENCODE_BASE64);
+    cr_expect_eq(h->policy.key, KEY_TEXT);
+    cr_expect_eq(h->policy.tolerance, 60);
+    cr_expect_str_eq(i->policy.scheme->provider, "hmac");
+    cr_expect_str_eq(i->policy.scheme->content, "{body}");
+    cr_expect_eq(i->policy.tolerance, 0);
+    conf_free(conf);
+    conf = load(GLOBAL HMAC "sender = acme\n" SIGNS "timestamp = t=\nsigned = {time}{body}\n"
+                            "id = header:X\nseparator = semicolon\nprefix = sha256=\n"
+                            "[endpoint t]\npath = /t\nprovider = twilio\nsecret = k\n"
+                            "url = https://example.com/t\n");
+    text = printed(conf);
+    again = strstr(text, "********");
+    while (again != NULL) {
+        memcpy(again, "kkkkkkkk", 8);
+        again = strstr(again, "********");
+    }
+    conf_free(conf);
+    conf = load(text);
+    again = printed(conf);
+    cr_expect_eq(strlen(again), strlen(text), "%s\n%s", text, again);
+    cr_expect_not_null(strstr(again, "\ntimestamp = t=\n"), "%s", again);
+    cr_expect_not_null(strstr(again, "\nseparator = semicolon\n"), "%s", again);
+    cr_expect_not_null(strstr(again, "\nid = body:id\nid = header:X\n"), "%s", again);
+    conf_free(conf);
+    free(text);
+    free(again);
+}
+
+/* Guards that each part that is missing or says nothing is told with its line and a remedy. */
+Test(conf, mistakes_of_providers)
+{
+    static const struct mistake mistakes[] = {
+        {"unknown", GLOBAL "[endpoint a]\npath = /a\nprovider = paypal\n", 4,
+         "provider is not a known provider", "use stripe"},
+        {"no header", GLOBAL HMAC "id = digest\ntype = is:x\n", 2, "no header",
+         "add header = X-Signature"},
+        {"no id", GLOBAL HMAC "header = X-S\ntype = is:x\n", 2, "no id", "add id = header:NAME"},
+        {"no type", GLOBAL HMAC "header = X-S\nid = digest\n", 2, "no type",
+         "add type = header:NAME"},
+        {"header no name", GLOBAL HMAC "header = X S\n", 6, "header must be", "X-Signature"},
+        {"hash unknown", GLOBAL HMAC "hash = md5\n", 6, "hash must be", "sha256"},
+        {"encoding unknown", GLOBAL HMAC "encoding = base32\n", 6, "encoding must be", "base64"},
+        {"separator a sign", GLOBAL HMAC "separator = ,\n", 6, "separator must be", "comma"},
+        {"signed without the body", GLOBAL HMAC "signed = {time}\n", 6, "signed must be", "{body}"},
+        {"signed with an unknown part", GLOBAL HMAC "signed = {body}{nonce}\n", 6, "signed must be",
+         "{time}"},
+        {"signed with too many parts",
+         GLOBAL HMAC "signed = {body}{body}{body}{body}{body}{body}{body}{body}{body}{body}{body}"
+                     "{body}{body}\n",
+         6, "signed must be", "{body}"},
+        {"time without a timestamp", GLOBAL HMAC SIGNS "signed = {time}.{body}\n", 2, "{time}",
+         "add timestamp = NAME"},
+        {"timestamp not signed", GLOBAL HMAC SIGNS "timestamp = X-Time\n", 2, "when it is signed",
+         "put {time} into signed"},
+        {"timestamp no name", GLOBAL HMAC "timestamp = a b\n", 6, "timestamp must be",
+         "X-Timestamp"},
+        {"signed id not in a header", GLOBAL HMAC SIGNS "signed = {id}.{body}\n", 2, "{id}",
+         "add id = header:NAME"},
+        {"id no place", GLOBAL HMAC "id = X-Id\n", 6, "id must be", "header:NAME"},
+        {"id an empty place", GLOBAL HMAC "id = body:\n", 6, "id must be", "body:PATH"},
+        {"six ids",
+         GLOBAL HMAC "id = digest\nid = digest\nid = digest\nid = digest\nid = digest\n"
+                     "id = digest\n",
+         11, "one too many", "five"},
+        {"sender a provider", GLOBAL HMAC "sender = stripe\n", 6, "sender must be",
+         "no known provider"},
+        {"header for another provider", GOOD "header = X-S\n", 6,
+         "header is for provider hmac alone", "take it away"},
+        {"key unknown", GOOD "key = hex\n", 6, "key must be", "base64"},
+        {"no url", GLOBAL "[endpoint a]\npath = /a\nprovider = square\nsecret = k\n", 2, "no url",
+         "add url = https://"},
+        {"no url, described", GLOBAL HMAC SIGNS "signed = {url}{body}\n", 2, "no url", "add url"},
+        {"url no url", GLOBAL HMAC "url = example.com\n", 6, "url must begin", "https://"},
+        {"url not signed", GOOD "url = https://example.com\n", 2, "does not sign it",
+         "take it away"},
+        {"tolerance without a time",
+         GLOBAL "[endpoint a]\npath = /a\nprovider = github\nsecret = k\ntolerance = 5\n", 2,
+         "signs no time", "take it away"},
+        {"livemode of another provider",
+         GLOBAL "[endpoint a]\npath = /a\nprovider = github\nsecret = k\nlivemode = true\n", 2,
+         "are Stripe's", "take them away"},
+        {"account of another provider",
+         GLOBAL "[endpoint a]\npath = /a\nprovider = github\nsecret = k\naccount = any\n", 2,
+         "are Stripe's", "take them away"},
+        {"a key that is no base64",
+         GLOBAL "[endpoint a]\npath = /a\nprovider = standard-webhooks\nsecret = whsec_a\n", 5,
+         "is no base64", "copy it whole"},
+        {"a signing token that is no base64",
+         GLOBAL "[endpoint a]\npath = /a\nprovider = gitlab\nsecret = whsec_a\n", 5, "is no base64",
+         "copy it whole"},
+    };
+
+    expect_mistakes(mistakes, ARRAY_LEN(mistakes));
 }

@@ -499,7 +499,8 @@ Test(event, restore)
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct event event;
-        enum status got = event_restore("evt_1", "invoice.paid", cases[i].payload, &event);
+        enum status got =
+            event_restore(scheme_find("stripe"), "evt_1", "invoice.paid", cases[i].payload, &event);
 
         cr_expect_eq(got, cases[i].status, "%s: %s", cases[i].payload, status_word(got));
         if (got == ST_OK) {

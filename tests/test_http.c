@@ -293,7 +293,7 @@ static void header(const char *head, const char *name, char value[128])
 
 static void check_answer(enum status status, bool head_alone)
 {
-    const struct http_reply reply = {status, "processed", head_alone};
+    const struct http_reply reply = {.status = status, .outcome = "processed", .head = head_alone};
     const char *word = status_word(status), *body;
     char value[128], want[128];
     struct buf out;
@@ -343,10 +343,12 @@ Test(http, answer_bodies)
         struct http_reply reply;
         const char *body;
     } cases[] = {
-        {{ST_OK, "duplicate", false}, "{\"outcome\":\"duplicate\"}\n"},
-        {{ST_OK, "parked", true}, "{\"outcome\":\"parked\"}\n"},
-        {{ST_SIG_FORGED, NULL, false}, "{\"error\":\"signature_mismatch\"}\n"},
-        {{ST_DB_DOWN, "processed", false}, "{\"error\":\"database_unavailable\"}\n"},
+        {{.status = ST_OK, .outcome = "duplicate", .head = false}, "{\"outcome\":\"duplicate\"}\n"},
+        {{.status = ST_OK, .outcome = "parked", .head = true}, "{\"outcome\":\"parked\"}\n"},
+        {{.status = ST_SIG_FORGED, .outcome = NULL, .head = false},
+         "{\"error\":\"signature_mismatch\"}\n"},
+        {{.status = ST_DB_DOWN, .outcome = "processed", .head = false},
+         "{\"error\":\"database_unavailable\"}\n"},
     };
 
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {

@@ -13,8 +13,8 @@ Test(secret, keeps_copies_in_order)
     cr_assert_eq(secrets_add(&s, "a\0b", 3), ST_OK);
     memset(first, 'x', 5);
     cr_assert_eq(s.count, 2);
-    cr_expect(s.of[0].len == 5 && memcmp(s.of[0].key, "first", 5) == 0);
-    cr_expect(s.of[1].len == 3 && memcmp(s.of[1].key, "a\0b", 3) == 0);
+    cr_expect(s.of[0].len == 5 && memcmp(s.of[0].text, "first", 5) == 0);
+    cr_expect(s.of[1].len == 3 && memcmp(s.of[1].text, "a\0b", 3) == 0);
     secrets_release(&s);
 }
 
@@ -32,7 +32,7 @@ Test(secret, eight_and_no_more)
     cr_expect_eq(secrets_add(&s, "ninth", 5), ST_CONF);
     cr_expect_eq(s.count, SECRETS_MAX);
     for (int i = 0; i < s.count; i++)
-        cr_expect_eq((int)s.of[i].key[0], 'a' + i, "key %d", i + 1);
+        cr_expect_eq((int)s.of[i].text[0], 'a' + i, "key %d", i + 1);
     secrets_release(&s);
 }
 
@@ -57,6 +57,6 @@ Test(secret, release_of_nothing)
     cr_assert_eq(secrets_add(&s, "key", 3), ST_OK);
     secrets_release(&s);
     cr_expect_eq(s.count, 0);
-    cr_expect_null(s.of[0].key);
+    cr_expect_null(s.of[0].text);
     cr_expect_eq(s.of[0].len, 0u);
 }

@@ -142,36 +142,47 @@ struct http_request test_request(struct test_request *r, bool body_ends)
     return (struct http_request){r, request_param, request_read, body_ends};
 }
 
+void test_policy(struct scheme_policy *policy, const char *provider, const char *secret)
+{
+    const char *wrong;
+
+    *policy = (struct scheme_policy){.scheme = scheme_find(provider)};
+    cr_assert_not_null(policy->scheme, "%s", provider);
+    policy->tolerance = scheme_tolerance(policy->scheme);
+    wrong = scheme_secret(policy, secret);
+    cr_assert_null(wrong, "%s: %s %s", provider, secret, wrong);
+}
+
 void test_sign(struct test_signed *s, const void *body, size_t len)
 {
     static const char name[] = "Stripe-Signature: ";
-    const struct scheme *scheme = scheme_find("stripe");
     struct test_var vars[] = {{"HTTP_STRIPE_SIGNATURE", NULL}, {NULL, NULL}};
-    struct test_request r = {.vars = vars};
-    struct http_request request = test_request(&r, true);
-    struct secrets secrets = {.count = 0};
+    struct scheme_policy policy;
+    const struct scheme_signing signing = {
+        .policy = &policy, .body = body, .len = len, .time = TEST_NOW};
     struct scheme_facts facts;
-    struct buf header;
+    struct buf url = {.data = NULL}, *lines = &s->header;
 
+    test_policy(&policy, "stripe", TEST_SECRET);
+    s->request = (struct test_request){.vars = vars};
+    s->http = test_request(&s->request, true);
     buf_init(&s->body, FILE_MAX);
     buf_add(&s->body, body, len);
-    buf_init(&header, 1024);
-    cr_assert_eq(secrets_add(&secrets, TEST_SECRET, strlen(TEST_SECRET)), ST_OK);
-    cr_assert_eq(
-        scheme_sign(scheme, secrets.of[0].key, secrets.of[0].len, body, len, TEST_NOW, &header),
-        ST_OK);
-    cr_assert_eq(strncmp(header.data, name, strlen(name)), 0, "%s", header.data);
-    vars[0].value = header.data + strlen(name);
-    cr_assert_eq(
-        scheme_verify(scheme, &secrets, &request, &s->body, TEST_NOW, 300, &facts, &s->verified),
-        ST_OK, "a body of %zu bytes could not be signed and verified", len);
-    buf_release(&header);
-    secrets_release(&secrets);
+    buf_init(lines, 1024);
+    cr_assert_eq(scheme_sign(&signing, &url, lines), ST_OK);
+    cr_assert_eq(strncmp(lines->data, name, strlen(name)), 0, "%s", lines->data);
+    lines->data[strcspn(lines->data, "\n")] = '\0';
+    vars[0].value = lines->data + strlen(name);
+    cr_assert_eq(scheme_verify(&policy, &s->http, &s->body, TEST_NOW, &facts, &s->verified), ST_OK,
+                 "a body of %zu bytes could not be signed and verified", len);
+    s->request.vars = NULL; /* vars ends here */
+    secrets_release(&policy.secrets);
 }
 
 void test_signed_release(struct test_signed *s)
 {
     verified_free(s->verified);
     buf_release(&s->body);
+    buf_release(&s->header);
     s->verified = NULL;
 }
