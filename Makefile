@@ -41,19 +41,19 @@ L1 = digest encode jsontext field form sqlstate pq db_hosts db_session db db_par
 L2 = scheme scheme_content scheme_key scheme_sign scheme_table event
 L3 = conf conf_check conf_hmac conf_keys conf_use
 L4 = handler handler_invoice
-L5 = inbox claim
+L5 = apply inbox claim
 L6 = delivery worker supervise receive ops ops_receipts ops_purge
 L7 = responder operator cmd cmd_json cmd_config cmd_list cmd_migrate cmd_purge cmd_retry cmd_review \
 	cmd_send cmd_show cmd_sign cmd_signer cmd_status cmd_worker
 
 SHARED = status clock log buf stop digest encode jsontext field form sqlstate pq db_hosts db_session db \
 	db_params http secret scheme scheme_content scheme_key scheme_table event conf conf_check conf_hmac \
-	conf_keys conf_use handler handler_invoice inbox claim worker
+	conf_keys conf_use handler handler_invoice apply inbox claim worker
 RESPONDER = responder http_cgi http_fcgi http_serve delivery receive
 OPERATOR = operator cmd cmd_json cmd_config cmd_list cmd_migrate cmd_purge cmd_retry cmd_review \
 	cmd_send cmd_show cmd_sign cmd_signer cmd_status cmd_worker scheme_sign supervise text ops ops_receipts ops_purge
 MAN = src/hookonce.1 src/hookonce.conf.5 src/hookonce.fcgi.8
-MIGRATIONS = db/001_inbox.sql db/002_billing.sql
+MIGRATIONS = db/001_inbox.sql db/002_billing.sql db/003_handlers.sql
 
 # Criterion tests mirror the sources.
 TESTS = status clock log buf stop digest encode jsontext field form sqlstate db http secret scheme event \

@@ -6,6 +6,7 @@ GRANT SELECT, INSERT ON webhook_inbox TO :"role";
 GRANT UPDATE (deliveries, last_delivery_at) ON webhook_inbox TO :"role";
 GRANT SELECT, INSERT, UPDATE ON invoices TO :"role";
 GRANT SELECT, INSERT ON ledger_entries, outbox, webhook_reviews TO :"role";
+GRANT SELECT ON webhook_handlers TO :"role";
 
 -- With drain on, it works receipts as the worker does:
 GRANT UPDATE (attempts, available_at, processed_at, outcome, last_error) ON webhook_inbox

@@ -9,23 +9,20 @@
 #ifndef HOOKONCE_HANDLER_H
 #define HOOKONCE_HANDLER_H
 
-#include "buf.h"
 #include "compiler.h"
 #include "db.h"
 #include "event.h"
 #include "status.h"
 
-/* The first parameter of an effect is $10: $1 to $9 are the receipt's. */
-#define HANDLER_FIRST_PARAM 10
-
 /* Why an event can never be applied as it is: for a person to read. No payload. */
 struct park {
-    char why[128];
+    char why[DB_ERROR_MAX];
 };
 
 struct handler {
     const char *type;
-    /* Further WITH queries, each ", name AS (…)"; NULL: the receipt is all. */
+    /* Further WITH queries, each ", name AS (…)", over receipt and the parameters from $11
+     * on; NULL: the receipt is all. */
     const char *effect;
     /* Adds the effect's parameters. ST_PARK with *park filled when the event cannot be
      * read exactly; also where there is no effect. */
@@ -35,10 +32,10 @@ struct handler {
 /* The handler for a provider's event type, NULL when there is none. */
 const struct handler *handler_find(const char *provider, const char *type);
 
-/* Appends the handler's effect to the statement that holds receipt, and binds it. handler
- * may be NULL: no effect. ST_PARK with *park filled, ST_NOMEM. */
-enum status apply_event(const struct handler *handler, const struct event *event, struct buf *sql,
-                        struct db_params *params, struct park *park) MUST_CHECK;
+/* Whether the handler can apply the event: ST_OK, also without a handler, or ST_PARK with
+ * *park filled. */
+enum status handler_reads(const struct handler *handler, const struct event *event,
+                          struct park *park) MUST_CHECK;
 
 /* Fills park with "FIELD WHY". Always ST_PARK. */
 enum status handler_park(struct park *park, const char *field, const char *why);

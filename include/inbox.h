@@ -6,22 +6,12 @@
 #ifndef HOOKONCE_INBOX_H
 #define HOOKONCE_INBOX_H
 
+#include "apply.h"
 #include "compiler.h"
 #include "db.h"
 #include "event.h"
 #include "handler.h"
 #include "status.h"
-
-enum outcome {
-    OUTCOME_PROCESSED, /* receipt and effect are committed */
-    OUTCOME_DUPLICATE, /* a receipt was there; its count of deliveries is committed */
-    OUTCOME_IGNORED,   /* no handler: the receipt alone is committed */
-    OUTCOME_ACCEPTED,  /* the receipt alone is committed: a worker will work it */
-    OUTCOME_PARKED     /* no repeat can help: committed at rest, with a review */
-};
-
-/* "processed", … */
-const char *outcome_word(enum outcome outcome);
 
 /* One delivery's key and content. */
 struct receipt {

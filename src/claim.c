@@ -1,11 +1,7 @@
 #include "claim.h"
 
-#include "buf.h"
-
 #include <stdlib.h>
 #include <string.h>
-
-enum { SQL_MAX = 16384 };
 
 const struct claim_policy claim_policy_default = {
     .max_attempts = 10,
@@ -45,30 +41,31 @@ static const char claim_sql[] =
 
 enum { PROVIDER, ENDPOINT, EVENT_ID, EVENT_TYPE, PAYLOAD, ATTEMPTS };
 
-/* The receipt, locked, and only while it is not processed: $1 to $3 its key, $9 the
- * outcome. The parameters between are a delivery's and not used here. */
+/* The receipt, locked, and only while it is not processed: $1 to $3 its key, $4 its type;
+ * bound and $10 as in apply.h. The parameters between are a delivery's and not used here. */
 static const char process_sql[] =
-    "WITH receipt AS (\n"
-    "  UPDATE webhook_inbox\n"
-    "     SET processed_at = now(), last_error = NULL, outcome = $9\n"
-    "   WHERE provider = $1 AND endpoint = $2 AND event_id = $3 AND processed_at IS NULL\n"
-    "  RETURNING provider, endpoint, event_id, account, livemode\n"
-    ")";
-static const char process_end_sql[] = "SELECT 1 FROM receipt";
+    "  UPDATE webhook_inbox AS w\n"
+    "     SET outcome = bound.outcome,\n"
+    "         processed_at = CASE WHEN bound.outcome IS NOT NULL THEN now() END,\n"
+    "         available_at = CASE WHEN bound.outcome IS NULL THEN 'infinity'\n"
+    "                             ELSE w.available_at END,\n"
+    "         last_error = CASE WHEN bound.outcome IS NULL THEN 'parked: ' || $10 END\n"
+    "    FROM bound\n"
+    "   WHERE w.provider = $1 AND w.endpoint = $2 AND w.event_id = $3\n"
+    "     AND w.processed_at IS NULL\n";
 
-/* Puts a receipt to rest with a review: $4 why it is told to a person, $5 the error, $6 the
- * attempt that ended so. */
+/* Puts a receipt to rest with a review: $4 the error, $5 the attempt that ended so. */
 static const char rest_sql[] =
     "WITH receipt AS (\n"
     "  UPDATE webhook_inbox\n"
-    "     SET available_at = 'infinity', last_error = $5\n"
+    "     SET available_at = 'infinity', last_error = $4\n"
     "   WHERE provider = $1 AND endpoint = $2 AND event_id = $3\n"
-    "     AND processed_at IS NULL AND attempts = $6\n"
+    "     AND processed_at IS NULL AND attempts = $5\n"
     "  RETURNING provider, endpoint, event_id, attempts\n"
     ")\n"
     "INSERT INTO webhook_reviews AS r (provider, endpoint, event_id, reason, detail)\n"
-    "SELECT provider, endpoint, event_id, $4,\n"
-    "       jsonb_build_object('error', $5, 'attempts', attempts)\n"
+    "SELECT provider, endpoint, event_id, 'attempts_exhausted',\n"
+    "       jsonb_build_object('error', $4, 'attempts', attempts)\n"
     "  FROM receipt\n"
     "ON CONFLICT (provider, endpoint, event_id, reason)\n"
     "  DO UPDATE SET detail = excluded.detail, created_at = now(),\n"
@@ -161,16 +158,6 @@ static void claim_key(struct db_params *params, const struct claims *claims, int
         db_text(params, db_value(claims->rows, i, column));
 }
 
-/* $1 to $9, of which a claim uses the key and the outcome. */
-static void claim_receipt(struct db_params *params, const struct claims *claims, int i,
-                          const char *outcome)
-{
-    claim_key(params, claims, i);
-    while (params->count < HANDLER_FIRST_PARAM - 2)
-        db_text(params, NULL);
-    db_text(params, outcome);
-}
-
 /* Runs a statement over the receipt; *ours: whether it was still there to be worked. */
 static enum status commit_claim(struct db *db, const struct claim_policy *policy, const char *sql,
                                 const struct db_params *params, bool *ours)
@@ -185,13 +172,12 @@ static enum status commit_claim(struct db *db, const struct claim_policy *policy
 }
 
 static enum status rest(struct db *db, const struct claim_policy *policy,
-                        const struct claims *claims, int i, const char *reason, const char *error)
+                        const struct claims *claims, int i, const char *error)
 {
     struct db_params params = {0};
     bool ours;
 
     claim_key(&params, claims, i);
-    db_text(&params, reason);
     db_text(&params, error);
     db_int(&params, claim_attempts(claims, i));
     return commit_claim(db, policy, rest_sql, &params, &ours);
@@ -201,32 +187,22 @@ static enum status rest(struct db *db, const struct claim_policy *policy,
 static enum status work(struct db *db, const struct claim_policy *policy,
                         const struct claims *claims, int i, struct worked *worked)
 {
-    const struct handler *handler =
-        handler_find(db_value(claims->rows, i, PROVIDER), claim_event_type(claims, i));
-    struct db_params params = {0};
+    const char *provider = db_value(claims->rows, i, PROVIDER);
+    const char *type = claim_event_type(claims, i);
     struct event event;
-    struct buf sql;
-    bool ours = false;
+    struct applying what = {
+        .write = process_sql, .handler = handler_find(provider, type), .event = &event};
     enum status status;
 
-    worked->outcome = handler == NULL ? OUTCOME_IGNORED : OUTCOME_PROCESSED;
-    buf_init(&sql, SQL_MAX);
-    buf_text(&sql, process_sql);
-    claim_receipt(&params, claims, i, outcome_word(worked->outcome));
-    status =
-        event_restore(scheme_find(db_value(claims->rows, i, PROVIDER)), claim_event_id(claims, i),
-                      claim_event_type(claims, i), db_value(claims->rows, i, PAYLOAD), &event);
+    claim_key(&what.receipt, claims, i);
+    db_text(&what.receipt, type);
+    while (what.receipt.count < APPLY_RECEIPT_PARAMS)
+        db_text(&what.receipt, NULL);
+    status = event_restore(scheme_find(provider), claim_event_id(claims, i), type,
+                           db_value(claims->rows, i, PAYLOAD), &event);
     if (status == ST_OK)
-        status = apply_event(handler, &event, &sql, &params, &worked->parked);
-    buf_text(&sql, process_end_sql);
-    if (status == ST_OK && buf_failed(&sql))
-        status = ST_NOMEM;
-    if (status == ST_OK)
-        status = commit_claim(db, policy, sql.data, &params, &ours);
-    if (status == ST_OK && !ours)
-        worked->outcome = OUTCOME_DUPLICATE;
+        status = apply_event(db, &policy->limits, &what, &worked->outcome, &worked->parked);
     event_release(&event);
-    buf_release(&sql);
     return status;
 }
 
@@ -241,7 +217,7 @@ static void fail(struct db *db, const struct claim_policy *policy, const struct 
     if (db_ready(db) != ST_OK)
         return;
     if (claim_attempts(claims, i) >= policy->max_attempts) {
-        worked->rests = rest(db, policy, claims, i, "attempts_exhausted", worked->error) == ST_OK;
+        worked->rests = rest(db, policy, claims, i, worked->error) == ST_OK;
         return;
     }
     claim_key(&params, claims, i);
@@ -253,18 +229,10 @@ static void fail(struct db *db, const struct claim_policy *policy, const struct 
 enum status process_claimed(struct db *db, const struct claim_policy *policy,
                             const struct claims *claims, int i, struct worked *worked)
 {
-    struct buf why;
     enum status status;
 
     memset(worked, 0, sizeof(*worked));
     status = work(db, policy, claims, i, worked);
-    if (status == ST_PARK) {
-        worked->outcome = OUTCOME_PARKED;
-        buf_init(&why, DB_ERROR_MAX);
-        buf_format(&why, "parked: %s", worked->parked.why);
-        status = buf_failed(&why) ? ST_NOMEM : rest(db, policy, claims, i, "parked", why.data);
-        buf_release(&why);
-    }
     if (status == ST_OK)
         return ST_OK;
     strncpy(worked->error, db_error(db)[0] != '\0' ? db_error(db) : status_text(status),

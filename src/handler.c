@@ -25,14 +25,12 @@ const struct handler *handler_find(const char *provider, const char *type)
     return NULL;
 }
 
-enum status apply_event(const struct handler *handler, const struct event *event, struct buf *sql,
-                        struct db_params *params, struct park *park)
+enum status handler_reads(const struct handler *handler, const struct event *event,
+                          struct park *park)
 {
-    if (handler == NULL)
-        return ST_OK;
-    if (handler->effect != NULL)
-        buf_text(sql, handler->effect);
-    return buf_failed(sql) ? ST_NOMEM : handler->bind(event, params, park);
+    struct db_params unused = {0};
+
+    return handler == NULL ? ST_OK : handler->bind(event, &unused, park);
 }
 
 enum status handler_park(struct park *park, const char *field, const char *why)

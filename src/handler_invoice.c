@@ -11,16 +11,16 @@
 
 #include <string.h>
 
-/* $10 invoice, $11 customer, $12 status, $13 amount paid, $14 time of payment,
- * $15 currency, $16 whether this event books a payment.
+/* $11 invoice, $12 customer, $13 status, $14 amount paid, $15 time of payment,
+ * $16 currency, $17 whether this event books a payment.
  * The upsert has no WHERE, so that it always returns the row as it now is. */
 static const char invoice_effect[] =
     ", invoice AS (\n"
     "  INSERT INTO invoices AS i (id, customer_id, status, amount_paid, paid_at,\n"
     "                             currency, livemode, account)\n"
-    "  SELECT $10, $11, $12, $13,\n"
-    "         CASE WHEN $16 THEN coalesce(to_timestamp($14), now()) END,\n"
-    "         $15, livemode, account\n"
+    "  SELECT $11, $12, $13, $14,\n"
+    "         CASE WHEN $17 THEN coalesce(to_timestamp($15), now()) END,\n"
+    "         $16, livemode, account\n"
     "    FROM receipt\n"
     "  ON CONFLICT (id) DO UPDATE SET\n"
     "    status = CASE\n"
@@ -41,9 +41,9 @@ static const char invoice_effect[] =
     "  RETURNING i.id, i.status\n"
     "), booking AS (\n"
     "  INSERT INTO ledger_entries (invoice_id, kind, amount, currency, event_id)\n"
-    "  SELECT invoice.id, 'payment', $13, $15, receipt.event_id\n"
+    "  SELECT invoice.id, 'payment', $14, $16, receipt.event_id\n"
     "    FROM invoice, receipt\n"
-    "   WHERE $16 AND $13 > 0 AND invoice.status = 'paid'\n"
+    "   WHERE $17 AND $14 > 0 AND invoice.status = 'paid'\n"
     "  ON CONFLICT (invoice_id, kind) DO NOTHING\n"
     "  RETURNING invoice_id, amount, currency, event_id\n"
     "), message AS (\n"
@@ -57,13 +57,13 @@ static const char invoice_effect[] =
     "), contradiction AS (\n"
     "  INSERT INTO webhook_reviews (provider, endpoint, event_id, reason, detail)\n"
     "  SELECT receipt.provider, receipt.endpoint, receipt.event_id,\n"
-    "         CASE WHEN $16 THEN 'payment_for_void_invoice'\n"
+    "         CASE WHEN $17 THEN 'payment_for_void_invoice'\n"
     "              ELSE 'void_for_paid_invoice' END,\n"
-    "         jsonb_build_object('invoice_id', invoice.id, 'amount', $13,\n"
-    "                            'currency', $15)\n"
+    "         jsonb_build_object('invoice_id', invoice.id, 'amount', $14,\n"
+    "                            'currency', $16)\n"
     "    FROM receipt, invoice\n"
-    "   WHERE ($16 AND invoice.status = 'void')\n"
-    "      OR ($12 = 'void' AND invoice.status = 'paid')\n"
+    "   WHERE ($17 AND invoice.status = 'void')\n"
+    "      OR ($13 = 'void' AND invoice.status = 'paid')\n"
     "  ON CONFLICT DO NOTHING\n"
     ")\n";
 

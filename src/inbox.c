@@ -1,54 +1,33 @@
 #include "inbox.h"
 
-#include "buf.h"
-
 #include <string.h>
-
-enum { SQL_MAX = 16384 };
 
 const struct db_limits inbox_limits = {.statement_ms = 4000, .lock_ms = 3000};
 
-const char *outcome_word(enum outcome outcome)
-{
-    static const char *const words[] = {
-        [OUTCOME_PROCESSED] = "processed", [OUTCOME_DUPLICATE] = "duplicate",
-        [OUTCOME_IGNORED] = "ignored",     [OUTCOME_ACCEPTED] = "accepted",
-        [OUTCOME_PARKED] = "parked",
-    };
-
-    return words[outcome];
-}
-
 /* The receipt, processed at once: $1 provider, $2 endpoint, $3 event id, $4 type,
- * $5 payload, $6 exact bytes, $7 account, $8 livemode, $9 outcome. A concurrent delivery
- * of the same event waits here for our COMMIT, and then finds no row to insert. */
+ * $5 payload, $6 exact bytes, $7 account, $8 livemode; bound and $10 as in apply.h. A concurrent
+ * delivery of the same event waits here for our COMMIT, and then finds no row to insert. */
 static const char receive_sql[] =
-    "WITH receipt AS (\n"
-    "  INSERT INTO webhook_inbox (provider, endpoint, event_id, event_type, payload,\n"
-    "                             raw_body, account, livemode, outcome, processed_at)\n"
-    "  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, now())\n"
-    "  ON CONFLICT (provider, endpoint, event_id) DO NOTHING\n"
-    "  RETURNING provider, endpoint, event_id, account, livemode\n"
-    ")";
+    "  INSERT INTO webhook_inbox AS w (provider, endpoint, event_id, event_type, payload,\n"
+    "                                  raw_body, account, livemode, outcome, processed_at,\n"
+    "                                  available_at, last_error)\n"
+    "  SELECT $1, $2, $3, $4, $5, $6, $7, $8, outcome,\n"
+    "         CASE WHEN outcome IS NOT NULL THEN now() END,\n"
+    "         CASE WHEN outcome IS NULL THEN timestamptz 'infinity' ELSE now() END,\n"
+    "         CASE WHEN outcome IS NULL THEN 'parked: ' || $10 END\n"
+    "    FROM bound\n"
+    "  ON CONFLICT (provider, endpoint, event_id) DO NOTHING\n";
 
-/* Was there a receipt to insert? No row: the event is a duplicate. */
-static const char receive_end_sql[] = "SELECT 1 FROM receipt";
-
-/* The receipt at rest, and why: $9 is not used, $10 is the reason. */
-static const char park_sql[] =
-    "WITH receipt AS (\n"
-    "  INSERT INTO webhook_inbox (provider, endpoint, event_id, event_type, payload,\n"
-    "                             raw_body, account, livemode, available_at, last_error)\n"
-    "  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 'infinity', 'parked: ' || $10)\n"
-    "  ON CONFLICT (provider, endpoint, event_id) DO NOTHING\n"
-    "  RETURNING provider, endpoint, event_id\n"
-    "), review AS (\n"
-    "  INSERT INTO webhook_reviews (provider, endpoint, event_id, reason, detail)\n"
-    "  SELECT provider, endpoint, event_id, 'parked', jsonb_build_object('field', $10)\n"
-    "    FROM receipt\n"
-    "  ON CONFLICT DO NOTHING\n"
-    ")\n"
-    "SELECT 1 FROM receipt";
+/* The receipt of an event that the handler in C cannot read: for a worker where a function
+ * is bound, else at rest. Parameters as in receive_sql. */
+static const char record_unread_sql[] =
+    "  INSERT INTO webhook_inbox AS w (provider, endpoint, event_id, event_type, payload,\n"
+    "                                  raw_body, account, livemode, available_at, last_error)\n"
+    "  SELECT $1, $2, $3, $4, $5, $6, $7, $8,\n"
+    "         CASE WHEN handler IS NULL THEN timestamptz 'infinity' ELSE now() END,\n"
+    "         CASE WHEN handler IS NULL THEN 'parked: ' || $10 END\n"
+    "    FROM bound\n"
+    "  ON CONFLICT (provider, endpoint, event_id) DO NOTHING\n";
 
 /* The receipt of an event that is not for this endpoint: $9 ignored, $10 why. */
 static const char unwanted_sql[] =
@@ -84,8 +63,8 @@ static void bind_key(struct db_params *params, const struct receipt *receipt)
     db_text(params, receipt->event->id);
 }
 
-static void bind_receipt(struct db_params *params, const struct receipt *receipt,
-                         const char *outcome)
+/* $1 to $8. */
+static void bind_receipt(struct db_params *params, const struct receipt *receipt)
 {
     const struct event *event = receipt->event;
 
@@ -96,7 +75,6 @@ static void bind_receipt(struct db_params *params, const struct receipt *receipt
     db_bytes(params, event->raw, event->raw_len);
     db_text(params, event->account);
     db_bool(params, event->livemode);
-    db_text(params, outcome);
 }
 
 /* Runs a statement that writes a receipt; *fresh: whether it was there to write. */
@@ -137,42 +115,18 @@ static enum status count_delivery(struct db *db, const struct receipt *receipt,
     return status;
 }
 
-/* Commits a receipt at rest with its review. */
-static enum status park(struct db *db, const struct receipt *receipt, struct received *received,
-                        bool *fresh)
-{
-    struct db_params params = {0};
-
-    received->outcome = OUTCOME_PARKED;
-    bind_receipt(&params, receipt, NULL);
-    db_text(&params, received->parked.why);
-    return commit_receipt(db, &inbox_limits, park_sql, &params, fresh);
-}
-
 /* Sends the one statement: receipt and effect, or, where the event cannot be applied as
  * it is, receipt and review. */
-static enum status run_effect(struct db *db, const struct db_limits *limits,
-                              const struct receipt *receipt, const struct handler *handler,
-                              struct received *received)
+static enum status apply_receipt(struct db *db, const struct db_limits *limits, const char *write,
+                                 const struct receipt *receipt, const struct handler *handler,
+                                 struct received *received)
 {
-    struct db_params params = {0};
-    struct buf sql;
-    bool fresh = false;
+    struct applying what = {.write = write, .handler = handler, .event = receipt->event};
     enum status status;
 
-    buf_init(&sql, SQL_MAX);
-    buf_text(&sql, receive_sql);
-    bind_receipt(&params, receipt, outcome_word(received->outcome));
-    status = apply_event(handler, receipt->event, &sql, &params, &received->parked);
-    buf_text(&sql, receive_end_sql);
-    if (status == ST_OK && buf_failed(&sql))
-        status = ST_NOMEM;
-    if (status == ST_OK)
-        status = commit_receipt(db, limits, sql.data, &params, &fresh);
-    else if (status == ST_PARK)
-        status = park(db, receipt, received, &fresh);
-    buf_release(&sql);
-    if (status == ST_OK && !fresh)
+    bind_receipt(&what.receipt, receipt);
+    status = apply_event(db, limits, &what, &received->outcome, &received->parked);
+    if (status == ST_OK && received->outcome == OUTCOME_DUPLICATE)
         status = count_delivery(db, receipt, received);
     return status;
 }
@@ -180,8 +134,8 @@ static enum status run_effect(struct db *db, const struct db_limits *limits,
 enum status receive_sync(struct db *db, const struct receipt *receipt,
                          const struct handler *handler, struct received *received)
 {
-    *received = (struct received){.outcome = handler == NULL ? OUTCOME_IGNORED : OUTCOME_PROCESSED};
-    return run_effect(db, &inbox_limits, receipt, handler, received);
+    *received = (struct received){0};
+    return apply_receipt(db, &inbox_limits, receive_sql, receipt, handler, received);
 }
 
 /* error NULL: nothing was tried yet. */
@@ -194,7 +148,8 @@ static enum status record(struct db *db, const struct receipt *receipt, const ch
 
     received->outcome = OUTCOME_ACCEPTED;
     received->deferred = error != NULL;
-    bind_receipt(&params, receipt, error);
+    bind_receipt(&params, receipt);
+    db_text(&params, error);
     status = commit_receipt(db, &inbox_limits, record_sql, &params, &fresh);
     return status == ST_OK && !fresh ? count_delivery(db, receipt, received) : status;
 }
@@ -202,20 +157,15 @@ static enum status record(struct db *db, const struct receipt *receipt, const ch
 enum status receive_async(struct db *db, const struct receipt *receipt,
                           const struct handler *handler, struct received *received)
 {
-    struct db_params params = {0};
-    struct buf sql;
-    bool fresh = false;
     enum status status;
 
-    *received = (struct received){.outcome = OUTCOME_ACCEPTED};
-    buf_init(&sql, SQL_MAX);
-    status = apply_event(handler, receipt->event, &sql, &params, &received->parked);
-    buf_release(&sql);
+    *received = (struct received){0};
+    status = handler_reads(handler, receipt->event, &received->parked);
     if (status == ST_OK)
         return record(db, receipt, NULL, received);
     if (status == ST_PARK)
-        status = park(db, receipt, received, &fresh);
-    return status == ST_OK && !fresh ? count_delivery(db, receipt, received) : status;
+        return apply_receipt(db, &inbox_limits, record_unread_sql, receipt, handler, received);
+    return status;
 }
 
 enum status receive_unwanted(struct db *db, const struct receipt *receipt, const char *why,
@@ -226,7 +176,8 @@ enum status receive_unwanted(struct db *db, const struct receipt *receipt, const
     enum status status;
 
     *received = (struct received){.outcome = OUTCOME_IGNORED};
-    bind_receipt(&params, receipt, outcome_word(received->outcome));
+    bind_receipt(&params, receipt);
+    db_text(&params, outcome_word(received->outcome));
     db_text(&params, why);
     status = commit_receipt(db, &inbox_limits, unwanted_sql, &params, &fresh);
     return status == ST_OK && !fresh ? count_delivery(db, receipt, received) : status;
@@ -239,8 +190,8 @@ enum status receive_auto(struct db *db, const struct receipt *receipt,
     char error[DB_ERROR_MAX];
     enum status status;
 
-    *received = (struct received){.outcome = handler == NULL ? OUTCOME_IGNORED : OUTCOME_PROCESSED};
-    status = run_effect(db, &limits, receipt, handler, received);
+    *received = (struct received){0};
+    status = apply_receipt(db, &limits, receive_sql, receipt, handler, received);
     if (status != ST_DB_SQL && status != ST_DB_SCHEMA && status != ST_DB_TIMEOUT &&
         status != ST_DB_RETRY)
         return status;

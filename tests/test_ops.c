@@ -28,7 +28,8 @@ Test(ops, migrate_from_several_hosts)
     int total = 0;
 
     test_run(db, "DROP TABLE webhook_inbox, webhook_reviews, outbox, invoices, ledger_entries,"
-                 " schema_migrations");
+                 " webhook_handlers, schema_migrations");
+    test_run(db, "DROP FUNCTION webhook_handlers_check, webhook_call");
     for (int i = 0; i < 4; i++) {
         if (fork() == 0) {
             struct db *own = test_session();
