@@ -74,8 +74,9 @@ Test(handler_invoice, amounts_are_exact_or_parked)
                      cases[i].booked != NULL, "%s", cases[i].amount);
         if (cases[i].booked != NULL)
             cr_expect_str_eq(test_text(db, "SELECT amount FROM ledger_entries"), cases[i].booked);
-        cr_expect_eq(test_number(db, "SELECT count(*) FROM webhook_reviews WHERE reason = 'parked'"
-                                     " AND detail->>'error' LIKE 'parked: data.object.amount_paid %'"),
+        cr_expect_eq(test_number(db,
+                                 "SELECT count(*) FROM webhook_reviews WHERE reason = 'parked'"
+                                 " AND detail->>'error' LIKE 'parked: data.object.amount_paid %'"),
                      cases[i].outcome == OUTCOME_PARKED, "%s", cases[i].amount);
         cr_expect_eq(test_number(db, "SELECT count(*) FROM webhook_inbox"
                                      " WHERE processed_at IS NULL AND available_at = 'infinity'"
