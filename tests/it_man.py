@@ -122,7 +122,7 @@ class Manual(unittest.TestCase):
         self.assertGreater(len(wanted), 25)
         text = section(page("hookonce.fcgi.8"), "ANSWERS")
         self.assertEqual(set(re.findall(r"^\.It Li (\w+) Ta (\d+) ", text, re.M)), wanted)
-        outcomes = set(re.findall(r'\[OUTCOME_\w+\] = "(\w+)"', source("src", "inbox.c")))
+        outcomes = set(re.findall(r'\[OUTCOME_\w+\] = "(\w+)"', source("src", "apply.c")))
         self.assertEqual(set(re.findall(r"^\.It Li (\w+)$", text, re.M)), outcomes | {"healthy"})
 
     def test_log_fields(self):
