@@ -7,8 +7,8 @@ GRANT UPDATE (deliveries, last_delivery_at) ON webhook_inbox TO :"role";
 GRANT SELECT, INSERT, UPDATE ON invoices TO :"role";
 GRANT SELECT, INSERT ON ledger_entries, outbox, webhook_reviews TO :"role";
 GRANT SELECT ON webhook_handlers TO :"role";
+GRANT UPDATE (detail, created_at, resolved_at, note) ON webhook_reviews TO :"role";
 
 -- With drain on, it works receipts as the worker does:
 GRANT UPDATE (attempts, available_at, processed_at, outcome, last_error) ON webhook_inbox
     TO :"role";
-GRANT UPDATE (detail, created_at, resolved_at, note) ON webhook_reviews TO :"role";

@@ -22,9 +22,15 @@ enum outcome {
 /* "processed", … */
 const char *outcome_word(enum outcome outcome);
 
-/* $1 provider, $2 endpoint, $3 event id, $4 type, $5 payload, $6 exact bytes, $7 account,
- * $8 livemode: of which write uses what it needs. Then $9 the outcome, $10 why to park. */
+/* $1 provider, $2 endpoint, $3 event id, $4 type; $5 to $8 are write's own. Then $9 the
+ * outcome, $10 why to park, and from $11 on the handler's. */
 #define APPLY_RECEIPT_PARAMS 8
+
+/* Says a review that was there already once more: open again, with its news. */
+#define APPLY_REVIEW_AGAIN                                                                         \
+    "ON CONFLICT (provider, endpoint, event_id, reason)\n"                                         \
+    "  DO UPDATE SET detail = excluded.detail, created_at = now(),\n"                              \
+    "                resolved_at = NULL, note = NULL\n"
 
 /* What is applied. */
 struct applying {
@@ -33,7 +39,7 @@ struct applying {
     const char *write;
     const struct handler *handler; /* the one in C, NULL: none */
     const struct event *event;
-    struct db_params receipt; /* APPLY_RECEIPT_PARAMS; the first four always */
+    struct db_params receipt; /* $1 to $8 */
 };
 
 /* Runs it as a transaction (db_transaction). OUTCOME_DUPLICATE: write found nothing to

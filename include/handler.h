@@ -32,10 +32,9 @@ struct handler {
 /* The handler for a provider's event type, NULL when there is none. */
 const struct handler *handler_find(const char *provider, const char *type);
 
-/* Whether the handler can apply the event: ST_OK, also without a handler, or ST_PARK with
- * *park filled. */
-enum status handler_reads(const struct handler *handler, const struct event *event,
-                          struct park *park) MUST_CHECK;
+/* Adds the handler's parameters; handler may be NULL: none. ST_PARK with *park filled. */
+enum status handler_bind(const struct handler *handler, const struct event *event,
+                         struct db_params *params, struct park *park) MUST_CHECK;
 
 /* Fills park with "FIELD WHY". Always ST_PARK. */
 enum status handler_park(struct park *park, const char *field, const char *why);

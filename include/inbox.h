@@ -43,8 +43,8 @@ enum status receive_sync(struct db *db, const struct receipt *receipt,
                          const struct handler *handler, struct received *received) MUST_CHECK;
 
 /* Commits the receipt alone, in one round trip: accepted, or duplicate; parked at once
- * when the handler cannot read the event: only now are its exact bytes at hand (jsonb
- * makes 2000 of 2e3). */
+ * when the handler in C cannot read the event and no function is bound in its stead: only
+ * now are its exact bytes at hand (jsonb makes 2000 of 2e3). */
 enum status receive_async(struct db *db, const struct receipt *receipt,
                           const struct handler *handler, struct received *received) MUST_CHECK;
 

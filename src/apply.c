@@ -47,11 +47,8 @@ static const char review_sql[] =
     "  INSERT INTO webhook_reviews (provider, endpoint, event_id, reason, detail)\n"
     "  SELECT w.provider, w.endpoint, w.event_id, 'parked',\n"
     "         jsonb_build_object('error', w.last_error, 'attempts', w.attempts)\n"
-    "    FROM written AS w JOIN receipt USING (provider, endpoint, event_id)\n"
-    "  ON CONFLICT (provider, endpoint, event_id, reason)\n"
-    "    DO UPDATE SET detail = excluded.detail, created_at = now(),\n"
-    "                  resolved_at = NULL, note = NULL\n"
-    ")\n";
+    "    FROM written AS w, bound WHERE bound.handler IS NULL\n"
+    "  " APPLY_REVIEW_AGAIN ")\n";
 
 /* The bound function runs here, and sees the receipt. No row: nothing was written. */
 static const char end_sql[] =
@@ -62,6 +59,9 @@ static const char end_sql[] =
     "                                       'event_id', w.event_id, 'event_type', w.event_type,\n"
     "                                       'account', w.account, 'livemode', w.livemode))\n"
     "  FROM written AS w, bound";
+
+/* How db_error begins when the function says that no repeat can help. */
+static const char raised_to_park[] = "HK001 ";
 
 static enum outcome read_outcome(const struct db_rows *rows)
 {
@@ -74,34 +74,20 @@ static enum outcome read_outcome(const struct db_rows *rows)
     return outcome;
 }
 
-/* lookup: which bindings count. why: park, unless one of them does; NULL: apply. */
+/* lookup: which bindings count. effect: further WITH queries over receipt. */
 static enum status run(struct db *db, const struct db_limits *limits, const struct applying *what,
-                       const char *lookup, const struct park *why, enum outcome *outcome)
+                       const char *lookup, const char *effect, const struct db_params *params,
+                       enum outcome *outcome)
 {
-    const struct handler *handler = what->handler;
-    struct db_params params = what->receipt;
-    struct park unused;
     struct db_rows *rows;
     struct buf sql;
-    enum status status = ST_OK;
+    enum status status;
 
     buf_init(&sql, SQL_MAX);
     buf_format(&sql, bound_sql, lookup, what->write);
-    db_text(&params, why != NULL       ? NULL
-                     : handler != NULL ? outcome_word(OUTCOME_PROCESSED)
-                                       : outcome_word(OUTCOME_IGNORED));
-    db_text(&params, why != NULL ? why->why : NULL);
-    if (why != NULL) {
-        buf_text(&sql, review_sql);
-    } else if (handler != NULL) {
-        buf_text(&sql, handler->effect != NULL ? handler->effect : "");
-        status = handler->bind(what->event, &params, &unused);
-    }
+    buf_text(&sql, effect);
     buf_text(&sql, end_sql);
-    if (status == ST_OK && buf_failed(&sql))
-        status = ST_NOMEM;
-    if (status == ST_OK)
-        status = db_transaction(db, limits, sql.data, &params, &rows);
+    status = buf_failed(&sql) ? ST_NOMEM : db_transaction(db, limits, sql.data, params, &rows);
     buf_release(&sql);
     if (status != ST_OK)
         return status;
@@ -110,24 +96,45 @@ static enum status run(struct db *db, const struct db_limits *limits, const stru
     return ST_OK;
 }
 
-/* What the function said when it raised HK001, without the SQLSTATE. */
-static void read_raised(const char *error, struct park *park)
+/* The receipt at rest with its review, unless a binding counts. */
+static enum status park_event(struct db *db, const struct db_limits *limits,
+                              const struct applying *what, const char *lookup,
+                              const struct park *park, enum outcome *outcome)
 {
-    error += strcspn(error, " ");
-    snprintf(park->why, sizeof(park->why), "%s", error + strspn(error, " "));
+    struct db_params params = what->receipt;
+
+    db_text(&params, NULL);
+    db_text(&params, park->why);
+    return run(db, limits, what, lookup, review_sql, &params, outcome);
+}
+
+/* Whether the function asked for it, and with which words. Judged here and not in
+ * sqlstate.c: anywhere else HK001 is a failed statement like another, and nothing is parked. */
+static bool asks_to_park(const char *error, struct park *park)
+{
+    if (strncmp(error, raised_to_park, sizeof(raised_to_park) - 1) != 0)
+        return false;
+    snprintf(park->why, sizeof(park->why), "%s", error + sizeof(raised_to_park) - 1);
+    return true;
 }
 
 enum status apply_event(struct db *db, const struct db_limits *limits, const struct applying *what,
                         enum outcome *outcome, struct park *park)
 {
-    const char *lookup = what->handler != NULL ? exact : any;
-    enum status status = handler_reads(what->handler, what->event, park);
+    const struct handler *handler = what->handler;
+    const char *lookup = handler != NULL ? exact : any;
+    const char *effect = handler != NULL && handler->effect != NULL ? handler->effect : "";
+    struct db_params params = what->receipt;
+    enum status status;
 
-    if (status != ST_OK && status != ST_PARK)
+    db_text(&params, outcome_word(handler != NULL ? OUTCOME_PROCESSED : OUTCOME_IGNORED));
+    db_text(&params, NULL);
+    status = handler_bind(handler, what->event, &params, park);
+    if (status == ST_OK)
+        status = run(db, limits, what, lookup, effect, &params, outcome);
+    else if (status == ST_PARK)
+        status = park_event(db, limits, what, lookup, park, outcome);
+    if (status != ST_DB_SQL || !asks_to_park(db_error(db), park))
         return status;
-    status = run(db, limits, what, lookup, status == ST_PARK ? park : NULL, outcome);
-    if (status != ST_PARK)
-        return status;
-    read_raised(db_error(db), park);
-    return run(db, limits, what, none, park, outcome);
+    return park_event(db, limits, what, none, park, outcome);
 }

@@ -41,8 +41,9 @@ static const char claim_sql[] =
 
 enum { PROVIDER, ENDPOINT, EVENT_ID, EVENT_TYPE, PAYLOAD, ATTEMPTS };
 
-/* The receipt, locked, and only while it is not processed: $1 to $3 its key, $4 its type;
- * bound and $10 as in apply.h. The parameters between are a delivery's and not used here. */
+/* The receipt, locked, and only while it is not processed: $1 to $3 its key, $4 its type,
+ * $5 the attempt: who comes late may still apply it, but not park what another one works on.
+ * bound and $10 as in apply.h; $6 to $8 are not used. */
 static const char process_sql[] =
     "  UPDATE webhook_inbox AS w\n"
     "     SET outcome = bound.outcome,\n"
@@ -52,7 +53,8 @@ static const char process_sql[] =
     "         last_error = CASE WHEN bound.outcome IS NULL THEN 'parked: ' || $10 END\n"
     "    FROM bound\n"
     "   WHERE w.provider = $1 AND w.endpoint = $2 AND w.event_id = $3\n"
-    "     AND w.processed_at IS NULL\n";
+    "     AND w.processed_at IS NULL\n"
+    "     AND (bound.outcome IS NOT NULL OR w.attempts = $5)\n";
 
 /* Puts a receipt to rest with a review: $4 the error, $5 the attempt that ended so. */
 static const char rest_sql[] =
@@ -66,10 +68,7 @@ static const char rest_sql[] =
     "INSERT INTO webhook_reviews AS r (provider, endpoint, event_id, reason, detail)\n"
     "SELECT provider, endpoint, event_id, 'attempts_exhausted',\n"
     "       jsonb_build_object('error', $4, 'attempts', attempts)\n"
-    "  FROM receipt\n"
-    "ON CONFLICT (provider, endpoint, event_id, reason)\n"
-    "  DO UPDATE SET detail = excluded.detail, created_at = now(),\n"
-    "                resolved_at = NULL, note = NULL";
+    "  FROM receipt\n" APPLY_REVIEW_AGAIN;
 
 /* Keeps the error and waits before the next attempt: $4 the error, $5 the attempt that
  * failed. Whoever took it since then is left alone. */
@@ -104,11 +103,7 @@ static const char sweep_sql[] =
     "INSERT INTO webhook_reviews (provider, endpoint, event_id, reason, detail)\n"
     "SELECT provider, endpoint, event_id, 'attempts_exhausted',\n"
     "       jsonb_build_object('error', last_error, 'attempts', attempts)\n"
-    "  FROM rested\n"
-    "ON CONFLICT (provider, endpoint, event_id, reason)\n"
-    "  DO UPDATE SET detail = excluded.detail, created_at = now(),\n"
-    "                resolved_at = NULL, note = NULL\n"
-    "RETURNING 1";
+    "  FROM rested\n" APPLY_REVIEW_AGAIN "RETURNING 1";
 
 enum status claim_next(struct db *db, const struct claim_policy *policy, struct claims *claims)
 {
@@ -196,6 +191,7 @@ static enum status work(struct db *db, const struct claim_policy *policy,
 
     claim_key(&what.receipt, claims, i);
     db_text(&what.receipt, type);
+    db_int(&what.receipt, claim_attempts(claims, i));
     while (what.receipt.count < APPLY_RECEIPT_PARAMS)
         db_text(&what.receipt, NULL);
     status = event_restore(scheme_find(provider), claim_event_id(claims, i), type,

@@ -25,12 +25,10 @@ const struct handler *handler_find(const char *provider, const char *type)
     return NULL;
 }
 
-enum status handler_reads(const struct handler *handler, const struct event *event,
-                          struct park *park)
+enum status handler_bind(const struct handler *handler, const struct event *event,
+                         struct db_params *params, struct park *park)
 {
-    struct db_params unused = {0};
-
-    return handler == NULL ? ST_OK : handler->bind(event, &unused, park);
+    return handler == NULL ? ST_OK : handler->bind(event, params, park);
 }
 
 enum status handler_park(struct park *park, const char *field, const char *why)

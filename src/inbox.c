@@ -157,10 +157,11 @@ static enum status record(struct db *db, const struct receipt *receipt, const ch
 enum status receive_async(struct db *db, const struct receipt *receipt,
                           const struct handler *handler, struct received *received)
 {
+    struct db_params unused = {0}; /* only whether it can be read */
     enum status status;
 
     *received = (struct received){0};
-    status = handler_reads(handler, receipt->event, &received->parked);
+    status = handler_bind(handler, receipt->event, &unused, &received->parked);
     if (status == ST_OK)
         return record(db, receipt, NULL, received);
     if (status == ST_PARK)

@@ -25,7 +25,6 @@ static const struct {
     {"42703", ST_DB_SCHEMA},  /* no such column */
     {"42501", ST_DB_SCHEMA},  /* no right */
     {"3F000", ST_DB_SCHEMA},  /* no such schema */
-    {"HK001", ST_PARK},       /* raised by a handler in SQL: no repeat can help */
 };
 
 enum status sqlstate_judge(const char *sqlstate)

@@ -1,4 +1,5 @@
 """Handlers written in SQL: found in the receipt's own statement, in force at COMMIT."""
+import tempfile
 import unittest
 
 import hook
@@ -77,6 +78,22 @@ class Bound(hook.Case):
         self.assertEqual(self.db.count("webhook_reviews", "reason = 'parked'"), 1)
         self.assertEqual(self.db.count("notes"), 0)
         self.deliver(checkout("evt_1"), word="duplicate")
+
+    def test_nothing_is_parked_without_its_receipt(self):
+        """Promise 1: HK001 from elsewhere, where no receipt can be written at all, is no 200."""
+        self.db.sql("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                    " RAISE EXCEPTION 'never' USING ERRCODE = 'HK001'; END $$;"
+                    "CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON webhook_inbox"
+                    " FOR EACH ROW EXECUTE FUNCTION refuse();")
+        for mode in ("sync", "async", "auto"):
+            with self.subTest(mode), tempfile.NamedTemporaryFile("w", suffix=".conf") as f:
+                f.write("database = %s\n[endpoint billing]\npath = %s\nprovider = stripe\nsecret = %s\nmode = %s\n"
+                        % (self.db.url, hook.PATH, hook.SECRET, mode))
+                f.flush()
+                body = checkout("evt_1")
+                a = hook.cgi(hook.environment(HOOKONCE_CONF=f.name), hook.signed(body), body)
+                self.assertAnswer(a, 500, "handler_failed")
+        self.assertEqual(self.db.count("webhook_inbox"), 0)
 
     def test_reads_what_c_cannot(self):
         """An event that the handler in C would park is applied by the function bound to it."""

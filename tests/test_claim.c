@@ -152,6 +152,32 @@ Test(claim, a_late_failure_touches_nothing)
     db_free(b);
 }
 
+/* Nor does a park that comes late: B's work is B's to park or to end. */
+Test(claim, a_late_park_touches_nothing)
+{
+    struct claim_policy p = policy(0);
+    struct db *a = test_session(), *b = test_session();
+    struct claims of_a, of_b;
+    struct worked worked;
+
+    add_receipts(a, 1, 1);
+    test_run(a, "UPDATE webhook_inbox SET payload = jsonb_set(payload,"
+                " '{data,object,amount_paid}', '\"x\"')");
+    of_a = claim(a, &p);
+    of_b = claim(b, &p);
+    cr_expect_eq(process(a, &p, &of_a, 0, &worked), ST_OK);
+    cr_expect_eq(test_number(b, "SELECT count(*) FROM webhook_inbox WHERE available_at = 'infinity'"
+                                " OR last_error IS NOT NULL"),
+                 0);
+    cr_expect_eq(test_number(b, "SELECT count(*) FROM webhook_reviews"), 0);
+    cr_assert_eq(process(b, &p, &of_b, 0, &worked), ST_OK);
+    cr_expect_eq(worked.outcome, OUTCOME_PARKED);
+    claims_release(&of_a);
+    claims_release(&of_b);
+    db_free(a);
+    db_free(b);
+}
+
 /* A failure: rolled back, told with SQLSTATE and without payload, due again later. */
 Test(claim, failure_is_kept)
 {
